@@ -26,16 +26,25 @@ from experiments.alignment_data import SETS, GoldText
 from isogloss.alignment import Gold, Links, read_pharaoh, score_links, symmetrise
 from isogloss.alignment.decoding import Heuristic
 
+_ONE = ["--set", "ensemble=[]"]
+_LONG = "1:3,hmm:5"
+
 OURS: dict[str, list[str]] = {
     "default": [],
     "quick": ["--preset", "quick"],
     "thorough": ["--preset", "thorough"],
-    "one model (0.1)": ["--set", "ensemble=[]"],
-    "one model, arithmetic mean": ["--set", "ensemble=[]", "--set", "mean=arithmetic"],
-    "one model of four letters": ["--set", "ensemble=[]", "--set", "prefix=4"],
-    "words and four letters": ["--set", "ensemble=[4]"],
+    "one model (0.1)": [*_ONE, "--schedule", _LONG, "--threshold", "0.5"],
+    "one model of words": _ONE,
+    "one model of four letters": [*_ONE, "--set", "prefix=4"],
+    "one model of stems": [*_ONE, "--set", "stems=true"],
+    "words, 4 and 3 letters": ["--set", "ensemble=[4,3]"],
+    "words, 4 letters, stems": ["--set", 'ensemble=[4,"stems"]'],
+    "words, 5, 4, 3 letters, stems": ["--set", 'ensemble=[5,4,3,"stems"]'],
+    "default, 1:3,hmm:5": ["--schedule", _LONG],
     "default, grow-diag-final-and": ["--method", "grow-diag-final-and"],
     "default, threshold .4": ["--threshold", "0.4"],
+    "default, threshold .5": ["--threshold", "0.5"],
+    "default, threshold .6": ["--threshold", "0.6"],
 }
 """Options of ``isogloss align`` by the name of the setting; the first three are the presets."""
 

@@ -115,7 +115,7 @@ def test_stopping_and_going_on_is_going_through():
     pairs, _ = planted(200)
     whole = Aligner().fit(pairs)
     kept = []
-    Aligner().fit(pairs, on_iteration=lambda progress, line: kept.append(progress) or len(kept) == 5)
+    Aligner().fit(pairs, on_iteration=lambda progress, line: kept.append(progress) or len(kept) == 6)
     assert (kept[-1].stage, kept[-1].iteration) == (1, 1)
     resumed = Aligner().fit(pairs, resume=kept[-1])
     np.testing.assert_array_equal(resumed.parameters_.lexicon, whole.parameters_.lexicon)

@@ -28,7 +28,7 @@ def page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("en").write_text("\n".join(ENGLISH) + "\n")
     Path("fr").write_text("\n".join(FRENCH) + "\n")
-    align("en", "fr", "-o", "links", "--model", "m")
+    align("en", "fr", "-o", "links", "--model", "m", "--threshold", "0.8")
     align("view", "m", "en", "fr", "-o", "page.html")
     return tmp_path / "page.html"
 
@@ -47,7 +47,7 @@ def test_the_page_holds_every_pair_and_loads_nothing(page):
     assert [pair["pair"] for pair in found["pairs"]] == [1, 2, 4, 5]
     assert found["pairs"][1]["source"] == ["The", "blue", "house"]
     assert found["pairs"][2]["texts"] == [ENGLISH[3], FRENCH[3]]
-    assert min(link[2] for pair in found["pairs"] for link in pair["links"]) < 0.5
+    assert min(link[2] for pair in found["pairs"] for link in pair["links"]) < found["threshold"]
     assert html.count("</script>") == 2
     assert "<b>flower" not in html
     assert "default-src 'none'" in html

@@ -9,13 +9,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.corpora.readers import NumberedSentences, PlainPairs
 from isogloss.exceptions import CorpusError
+from isogloss.text import StemModel
 
 BLOCK_CELLS = 2_000_000
 """Word pairs that are looked at together when all of them would take too much memory."""
@@ -34,6 +35,8 @@ class WordForms:
         Ignore case.
     prefix : int or None
         Look at the first letters only, a crude stem for languages with rich endings.
+    stems : StemModel, optional
+        Look at the stems only.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class WordForms:
 
     lower: bool = True
     prefix: int | None = None
+    stems: StemModel | None = None
 
     def __post_init__(self) -> None:
         if self.prefix is not None and self.prefix < 1:
@@ -51,7 +55,17 @@ class WordForms:
     def __call__(self, word: str) -> str:
         """The form of one word."""
         word = word.lower() if self.lower else word
+        word = word if self.stems is None else self.stems.stem(word)
         return word if self.prefix is None else word[: self.prefix]
+
+
+BothForms: TypeAlias = WordForms | tuple[WordForms, WordForms]
+"""Normalisation of the words of both sides, alike or of each side."""
+
+
+def source_and_target(forms: BothForms) -> tuple[WordForms, WordForms]:
+    """The forms of each side."""
+    return (forms, forms) if isinstance(forms, WordForms) else forms
 
 
 class WordList:
@@ -110,6 +124,13 @@ class Sentences:
         for a, b in itertools.pairwise(self.offsets.tolist()):
             yield [words[w] for w in self.words[a:b].tolist()]
 
+    def take(self, rows: NDArray[np.int64]) -> Sentences:
+        """Some sentences by number."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sentences(np.asarray(self.words[at]), offsets, self.vocabulary)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -148,7 +169,7 @@ class Bitext:
         cls,
         pairs: Iterable[tuple[str | Sequence[str], str | Sequence[str]]],
         *,
-        forms: WordForms | None = None,
+        forms: BothForms | None = None,
         vocabularies: tuple[WordList, WordList] | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> Self:
@@ -159,20 +180,23 @@ class Bitext:
         pairs : iterable of (source, target)
             Read once. Plain files (:class:`~isogloss.corpora.LinePairs` and its like) are read many lines at
             a time, by a compiled loop.
-        forms : WordForms, optional
-            Which words count as the same; lower case by default.
+        forms : WordForms or pair of WordForms, optional
+            Which words count as the same, on both sides or on each of them; lower case by default.
         vocabularies : pair of WordList, optional
             Known words keep their numbers and new ones are appended, to copies.
         folder : path, optional
             Keep the numbers of the words (4 bytes each) in this folder instead of in memory. Two files,
             ``source.words`` and ``target.words``, are written there and must stay while the bitext is used.
         """
-        normal = WordForms() if forms is None else forms
+        normal = source_and_target(WordForms() if forms is None else forms)
         known = vocabularies or (WordList(), WordList())
         with ExitStack() as stack:
             paths = [None, None] if folder is None else _paths(folder)
             files = [None if path is None else stack.enter_context(path.open("wb")) for path in paths]
-            sides = [_Side(words.copy(), normal, file) for words, file in zip(known, files, strict=True)]
+            sides = [
+                _Side(words.copy(), form, file)
+                for words, form, file in zip(known, normal, files, strict=True)
+            ]
             if isinstance(pairs, PlainPairs):
                 _add_blocks(sides, pairs)
             else:
@@ -185,6 +209,17 @@ class Bitext:
     def __getitem__(self, rows: slice) -> Bitext:
         return Bitext(self.source[rows], self.target[rows])
 
+    def sample(self, most: int) -> Bitext:
+        """Sentence pairs from all parts of the text, at most so many.
+
+        Examples
+        --------
+        >>> Bitext.from_pairs([(f"a{k}", f"b{k}") for k in range(9)]).sample(3).source.words
+        array([0, 4, 8], dtype=int32)
+        """
+        rows = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
+        return Bitext(self.source.take(rows), self.target.take(rows))
+
     def __repr__(self) -> str:
         s, t = self.source, self.target
         return (
@@ -192,7 +227,7 @@ class Bitext:
             f"different; {len(t.words)} target words, {len(t.vocabulary)} of them different)"
         )
 
-    def in_forms(self, forms: WordForms, *, vocabularies: tuple[WordList, WordList] | None = None) -> Bitext:
+    def in_forms(self, forms: BothForms, *, vocabularies: tuple[WordList, WordList] | None = None) -> Bitext:
         """The same text with words in other forms, as :meth:`from_pairs` would number them.
 
         Text that is kept on disk stays there: the new numbers are written beside the old ones.
@@ -204,8 +239,8 @@ class Bitext:
         Bitext(2 sentence pairs; 3 source words, 2 of them different; 3 target words, 2 of them different)
         """
         known = vocabularies or (WordList(), WordList())
-        sides = zip((self.source, self.target), known, strict=True)
-        return Bitext(*(_renumbered(side, words.copy(), forms) for side, words in sides))
+        sides = zip((self.source, self.target), known, source_and_target(forms), strict=True)
+        return Bitext(*(_renumbered(side, words.copy(), form) for side, words, form in sides))
 
     @property
     def words(self) -> tuple[list[str], list[str]]:
@@ -344,4 +379,5 @@ def _beside(words: NDArray[np.int32], forms: WordForms) -> Path | None:
     if not isinstance(words, np.memmap) or words.filename is None or not len(words):
         return None
     path = Path(words.filename)
-    return path.with_name(f"{path.stem}.{forms.prefix or 'all'}{path.suffix}")
+    kind = forms.prefix or ("all" if forms.stems is None else "stems")
+    return path.with_name(f"{path.stem}.{kind}{path.suffix}")

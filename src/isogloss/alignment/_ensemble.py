@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from isogloss.alignment._bitext import Bitext
 from isogloss.alignment.models import OnIteration, Progress
@@ -14,15 +14,24 @@ Fit: TypeAlias = Callable[[Bitext, OnIteration | None, Progress | None], bool]
 """Trains one aligner and returns whether it was stopped."""
 
 
-def member_prefixes(ensemble: Sequence[int], prefix: int | None) -> list[int]:
-    """Numbers of letters of the further aligners, each once, without those that ``prefix`` makes useless.
+def member_settings(ensemble: Sequence[int | str], prefix: int | None, stems: bool) -> list[dict[str, Any]]:
+    """Settings of the further aligners, each once, without those that ``prefix`` or ``stems`` makes useless.
 
     Examples
     --------
-    >>> member_prefixes((4, 3), None), member_prefixes((4, 3, 3), 4), member_prefixes((), None)
-    ([4, 3], [3], [])
+    >>> member_settings((4, "stems", 4), None, False)
+    [{'prefix': 4, 'stems': False}, {'prefix': None, 'stems': True}]
+    >>> member_settings((4, 3, "stems"), 4, False), member_settings(("stems",), None, True)
+    ([{'prefix': 3, 'stems': False}], [])
     """
-    return [int(letters) for letters in dict.fromkeys(ensemble) if prefix is None or letters < prefix]
+    settings: list[dict[str, Any]] = []
+    for member in dict.fromkeys(ensemble):
+        if isinstance(member, str):
+            if prefix is None and not stems:
+                settings.append({"prefix": None, "stems": True})
+        elif prefix is None or member < prefix:
+            settings.append({"prefix": int(member), "stems": False})
+    return settings
 
 
 class EnsembleTraining:

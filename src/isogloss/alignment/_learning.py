@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment._base import AlignerBase
-from isogloss.alignment._bitext import Bitext, WordForms
+from isogloss.alignment._bitext import Bitext
 from isogloss.alignment._fertility_state import FertilityState
 from isogloss.alignment.decoding import Reader
 from isogloss.alignment.models import (
@@ -230,7 +230,7 @@ class Learner:
 
 def _known(aligner: AlignerBase) -> Priors:
     priors: Priors = Priors() if aligner.priors is None else aligner.priors
-    return priors.in_forms(WordForms(aligner.lower, aligner.prefix))
+    return priors.in_forms(aligner.forms)
 
 
 def _options(aligner: AlignerBase) -> FertilityOptions:

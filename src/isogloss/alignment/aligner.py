@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss.alignment._base import PRESETS, AlignerBase, check_settings
-from isogloss.alignment._bitext import Bitext, WordForms, WordList
-from isogloss.alignment._ensemble import EnsembleTraining, member_prefixes
+from isogloss.alignment._bitext import Bitext, WordList
+from isogloss.alignment._ensemble import EnsembleTraining, member_settings
 from isogloss.alignment._fertility_state import FertilityReader, FertilityState
 from isogloss.alignment._learning import Learner, longest, simple_reader
 from isogloss.alignment.decoding import (
+    DEFAULT_THRESHOLD,
     EnsembleReader,
     Heuristic,
     Links,
     Reader,
+    choose_threshold,
     joint_posterior,
     symmetrise,
 )
@@ -39,9 +41,13 @@ from isogloss.alignment.models import (
     solve_lexicon,
     word_classes,
 )
+from isogloss.text import StemModel
 from isogloss.threads import count_threads
 
 __all__ = ["Aligner", "Posterior"]
+
+SAMPLE_PAIRS = 2_000
+"""Sentence pairs from whose posteriors the threshold is chosen."""
 
 FRESH = 0.1
 """Count with which a pair of words that comes with added text begins."""
@@ -66,8 +72,9 @@ class Posterior(NamedTuple):
 class Aligner(AlignerBase):
     """Word alignment of sentence pairs.
 
-    By default an ensemble: one model of the words, and two of their first four and three letters, which see
-    rare forms of frequent stems more often. Their posteriors are averaged.
+    By default an ensemble: one model of the words, two of their first four and three letters, and one of
+    stems that are learned from the text, which see rare forms of frequent words more often. Their posteriors
+    are averaged.
 
     Parameters
     ----------
@@ -111,15 +118,20 @@ class Aligner(AlignerBase):
         Ignore case in the statistics.
     prefix : int or None
         Look at the first letters of words only, in the statistics.
-    ensemble : sequence of int
-        Numbers of letters: for each, another aligner learns from the first letters of words, and the
-        posteriors of all are averaged. ``()`` trains one model. Numbers that are not less than ``prefix``
-        add nothing and are left out.
+    stems : bool
+        Look at stems only, in the statistics. Stems and suffixes are learned from the words of each side
+        (:class:`~isogloss.text.StemModel`).
+    ensemble : sequence of int or 'stems'
+        For each number of letters, another aligner learns from the first letters of words, and for 'stems'
+        one from their stems; the posteriors of all are averaged. ``()`` trains one model. Numbers that are
+        not less than ``prefix`` add nothing and are left out, as are stems beside a prefix.
     mean : {'geometric', 'arithmetic'} or None
         How the posteriors of the two directions are combined. None is the arithmetic mean for an ensemble and
         the geometric mean for one model.
-    threshold : float
-        ``align`` links words whose mean of both posteriors exceeds this.
+    threshold : float or None
+        ``align`` links words whose mean of both posteriors exceeds this. None chooses it from the text: lower
+        where the posteriors are spread over many words, because models of the two directions disagree or
+        words have several translations.
     batch_pairs : int or None
         Sentence pairs per batch of the E-step; None is one batch, whose sums are taken by ``n_jobs``
         threads. Needed for a cluster.
@@ -150,8 +162,12 @@ class Aligner(AlignerBase):
         Cross-entropy after every iteration, both directions together; in models 3, 4 and 5 over the
         alignments that were looked at.
     ensemble_ : list of Aligner
-        The aligners of the first letters of words. The other attributes, ``score`` and the tables are those
+        The aligners of first letters and of stems. The other attributes, ``score`` and the tables are those
         of the model of whole words.
+    stems_ : pair of :class:`~isogloss.text.StemModel` or None
+        What ``stems=True`` has learned of the words of each side.
+    threshold_ : float
+        The threshold of ``align``, chosen from the text or as given.
 
     Examples
     --------
@@ -176,7 +192,7 @@ class Aligner(AlignerBase):
         Examples
         --------
         >>> Aligner.preset("thorough").schedule
-        '1:3,hmm:5,4:3'
+        '1:4,hmm:3,4:3'
         """
         if name not in PRESETS:
             raise ValueError(f"preset {name!r}; expected one of {', '.join(PRESETS)}")
@@ -204,22 +220,34 @@ class Aligner(AlignerBase):
             Go on from here instead of from the start, on the same pairs and settings.
         """
         check_settings(self)
+        self.stems_, self.ensemble_ = None, []
         bitext = self._bitext(pairs)
-        self.ensemble_ = []
+        bitext = self._in_own_forms(bitext) if self.stems else bitext
         training = EnsembleTraining(on_iteration, resume)
         training.fit(self._fit, bitext)
-        for member in map(self._member, member_prefixes(self.ensemble, self.prefix)):
+        for settings in member_settings(self.ensemble, self.prefix, self.stems):
             if training.stopped:
                 break
-            training.fit(member._fit, bitext.in_forms(WordForms(self.lower, member.prefix)))
+            member = type(self)(**self.get_params(deep=False) | settings | {"ensemble": ()})
+            training.fit(member._fit, member._in_own_forms(bitext))
             if not training.stopped:
                 self.ensemble_.append(member)
+        self._choose_threshold(bitext)
         return self
 
-    def _member(self, prefix: int) -> Self:
-        """An aligner of an ensemble, not fitted."""
-        params = self.get_params(deep=False) | {"prefix": prefix, "ensemble": ()}
-        return type(self)(**params)
+    def _in_own_forms(self, bitext: Bitext) -> Bitext:
+        """A text in the forms of this aligner; the stems are learned from its words first."""
+        source, target = bitext.words
+        self.stems_ = (StemModel.learn(source), StemModel.learn(target)) if self.stems else None
+        return bitext.in_forms(self.forms)
+
+    def _choose_threshold(self, bitext: Bitext) -> None:
+        """Choose the threshold from the text, unless it is given."""
+        if self.threshold is None:
+            sample = self._ensemble_reader(bitext.sample(SAMPLE_PAIRS))
+            self.threshold_ = choose_threshold(*sample.likely(self._mean))
+        else:
+            self.threshold_ = self.threshold
 
     def _fit(self, bitext: Bitext, on_iteration: OnIteration | None, resume: Progress | None) -> bool:
         """Train the model of this aligner alone; return whether it was stopped."""
@@ -256,6 +284,7 @@ class Aligner(AlignerBase):
         self._partial_fit(bitext)
         for member in self._members:
             member._partial_fit(member._bitext(bitext, known=True))
+        self._choose_threshold(bitext)
         return self
 
     def _partial_fit(self, bitext: Bitext) -> None:
@@ -294,7 +323,7 @@ class Aligner(AlignerBase):
         """
         reader = self._ensemble_reader(pairs)
         if method == "agreed":
-            return reader.agreed(self.threshold, self._mean)
+            return reader.agreed(self.link_threshold, self._mean)
         forward, backward = reader.best()
         if method in ("forward", "backward"):
             return forward if method == "forward" else backward
@@ -321,7 +350,14 @@ class Aligner(AlignerBase):
     @property
     def n_models(self) -> int:
         """Number of models that ``fit`` trains: one, and those of the ensemble."""
-        return 1 + len(member_prefixes(self.ensemble, self.prefix))
+        return 1 + len(member_settings(self.ensemble, self.prefix, self.stems))
+
+    @property
+    def link_threshold(self) -> float:
+        """The threshold of ``align``: the one that was given, or else the one chosen from the text."""
+        if self.threshold is not None:
+            return self.threshold
+        return getattr(self, "threshold_", DEFAULT_THRESHOLD)
 
     @property
     def translation_table_(self) -> list[tuple[str, str, float, float, float]]:
@@ -354,7 +390,7 @@ class Aligner(AlignerBase):
         return object.__dir__(self)
 
     def _bitext(self, pairs: Bitext | Iterable[Any], *, known: bool = False) -> Bitext:
-        forms = WordForms(self.lower, self.prefix)
+        forms = self.forms
         vocabularies = (WordList(self.source_words_), WordList(self.target_words_)) if known else None
         if not isinstance(pairs, Bitext):
             bitext = Bitext.from_pairs(pairs, forms=forms, vocabularies=vocabularies)

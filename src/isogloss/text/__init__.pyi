@@ -10,6 +10,7 @@ from ._languages import stopwords as stopwords
 from ._split import is_tokenised as is_tokenised
 from ._split import split_words as split_words
 from ._split import word_offsets as word_offsets
+from ._stem_model import StemModel as StemModel
 from ._stems import has_stemmer as has_stemmer
 from ._stems import stem_words as stem_words
 from ._tokens import Tokeniser as Tokeniser

@@ -7,3 +7,5 @@ from ._links import link_keys as link_keys
 from ._links import widths as widths
 from ._symmetrisation import Heuristic as Heuristic
 from ._symmetrisation import symmetrise as symmetrise
+from ._threshold import DEFAULT_THRESHOLD as DEFAULT_THRESHOLD
+from ._threshold import choose_threshold as choose_threshold

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from isogloss.alignment._bitext import Bitext
 from isogloss.alignment.decoding._decode import Reader, sentence_of
 from isogloss.alignment.decoding._links import Links
+from isogloss.alignment.decoding._threshold import MIN_THRESHOLD
 
 Single = NDArray[np.float32]
 
@@ -56,6 +57,15 @@ class EnsembleReader:
             return found[0]
         forward, backward = (sum(side) / np.float32(len(found)) for side in zip(*found, strict=True))
         return np.asarray(forward), np.asarray(backward)
+
+    def likely(self, mean: str) -> tuple[Single, float]:
+        """Joint posteriors of the cells that may be links, and the sum of those of all cells."""
+        likely, total = [np.empty(0, dtype=np.float32)], 0.0
+        for rows in self.bitexts[0].blocks():
+            joint = joint_posterior(*self.posteriors(rows), mean)
+            likely.append(joint[joint > MIN_THRESHOLD])
+            total += float(joint.sum(dtype=np.float64))
+        return np.concatenate(likely), total
 
     def agreed(self, threshold: float, mean: str) -> Links:
         """Links whose mean of the two posteriors exceeds ``threshold``, with that mean."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.alignment._bitext import WordForms
+from isogloss.alignment._bitext import BothForms, source_and_target
 from isogloss.alignment.models._jumps import UNIFORM_WEIGHT, jump_shape
 from isogloss.alignment.models._steps import DIRECTIONS
 
@@ -121,12 +121,15 @@ class Priors:
         """The rows of the lexicon."""
         return list(zip(*self.lexicon, strict=True))
 
-    def in_forms(self, forms: WordForms) -> Priors:
+    def in_forms(self, forms: BothForms) -> Priors:
         """The same with words as the statistics see them."""
+        source, target = source_and_target(forms)
+        of = dict(zip(DIRECTIONS, (source, target), strict=True))
         sources, targets, counts = self.lexicon
         jumps, fertility = list(self.jumps), list(self.fertility)
-        jumps[2], fertility[1] = ([forms(word) for word in words] for words in (jumps[2], fertility[1]))
-        lexicon = [forms(word) for word in sources], [forms(word) for word in targets], counts
+        for table, column in ((jumps, 2), (fertility, 1)):
+            table[column] = [of[side](word) for side, word in zip(table[0], table[column], strict=True)]
+        lexicon = [source(word) for word in sources], [target(word) for word in targets], counts
         return Priors(lexicon, tuple(jumps), tuple(fertility))
 
     def __bool__(self) -> bool:

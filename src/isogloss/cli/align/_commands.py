@@ -80,8 +80,13 @@ Method: TypeAlias = Annotated[
     ),
 ]
 Threshold: TypeAlias = Annotated[
-    float,
-    typer.Option(help="Minimum probability of 'agreed' links; lower it for more links.", min=0.0, max=1.0),
+    float | None,
+    typer.Option(
+        help="Minimum probability of 'agreed' links; lower it for more links. By default chosen from the "
+        "text.",
+        min=0.0,
+        max=1.0,
+    ),
 ]
 Itg: TypeAlias = Annotated[
     bool, typer.Option("--itg", help="Remove links that no bracketing of the pair allows.")
@@ -113,7 +118,7 @@ def run(
     schedule: Schedule = None,
     agreement: Agreement = None,
     method: Method = "agreed",
-    threshold: Threshold = 0.5,
+    threshold: Threshold = None,
     itg: Itg = False,
     lexicon: LexiconFile = None,
     jumps: JumpsFile = None,
@@ -152,10 +157,9 @@ def run(
     text = open_text(source, target, form, columns, languages, strict, max_tokens, tokenised)
     fixed = corrections_of(corrections, text)
     aligner = Aligner(
-        **settings_of(preset, schedule, agreement, settings or ()),
+        **settings_of(preset, schedule, agreement, settings or (), threshold=threshold),
         priors=with_corrections(priors_of(lexicon, jumps, fertility, prior_weight), fixed),
         lower=not keep_case,
-        threshold=threshold,
         n_jobs=jobs,
     )
     checked(aligner)

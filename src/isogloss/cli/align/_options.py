@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PresetName: TypeAlias = Literal["quick", "default", "thorough"]
 AgreementName: TypeAlias = Literal["none", "product", "mutual"]
 SETTINGS = (
-    "null", "spelling", "pseudo_count", "bayes", "interpolate", "prune", "prefix", "ensemble", "mean",
-    "classes", "uniform", "jump_pseudo", "batch_pairs", "keep_index",
+    "null", "spelling", "pseudo_count", "bayes", "interpolate", "prune", "prefix", "stems", "ensemble",
+    "mean", "classes", "uniform", "jump_pseudo", "batch_pairs", "keep_index",
 )  # fmt: skip
 """Parameters of :class:`~isogloss.alignment.Aligner` that have no option of their own."""
 
@@ -73,12 +73,18 @@ Disk: TypeAlias = Annotated[
 
 
 def settings_of(
-    preset: str, schedule: str | None, agreement: str | None, settings: Sequence[str]
+    preset: str,
+    schedule: str | None,
+    agreement: str | None,
+    settings: Sequence[str],
+    *,
+    threshold: float | None = None,
 ) -> dict[str, Any]:
     """Settings of a preset, overridden by those given on their own."""
     from isogloss.alignment import PRESETS
 
-    given: dict[str, Any] = {} if schedule is None else {"schedule": schedule}
+    options = {"schedule": schedule, "threshold": threshold}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if agreement is not None:
         given["agreement"] = None if agreement == "none" else agreement
     return {**PRESETS[preset], **given, **parse_settings(settings, SETTINGS)}

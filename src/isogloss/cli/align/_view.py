@@ -58,7 +58,7 @@ def view(
     text = open_text(source, target, form, columns, languages, False, max_tokens, tokenised)
     aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
     made = corrections_of(corrections, text)
-    threshold = aligner.threshold
+    threshold = aligner.link_threshold
     links = aligner.set_params(threshold=min(min_probability, threshold)).align(text)
     write_viewer(text.with_offsets(), links, output, threshold=threshold, corrections=made)
     if as_json:

@@ -165,7 +165,7 @@ def align_sentences(state: AppStateDep, _: Reader, pair: AlignRequest) -> AlignR
     agreed = aligner.posterior(*((target, source) if swapped else (source, target))).agreed
     if swapped:
         agreed = agreed.T
-    rows, columns = (agreed > aligner.threshold).nonzero()
+    rows, columns = (agreed > aligner.link_threshold).nonzero()
     pairs = [
         AlignedPair(source=i, target=j, probability=min(1.0, float(agreed[i, j])))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
