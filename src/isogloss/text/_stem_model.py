@@ -63,7 +63,8 @@ class StemModel:
         kinds = list(dict.fromkeys(words))
         letter = _letter_probability(kinds)
         splits = _Splits.of(kinds)
-        stem_prior, suffix_prior = _new_stems(splits.stems, letter), _new_suffixes(splits.suffixes, letter)
+        stem_prior = np.array([_new_stem(len(stem), letter) for stem in splits.stems])
+        suffix_prior = np.array([_new_suffix(len(suffix), letter) for suffix in splits.suffixes])
         posterior = 1 / np.bincount(splits.word)[splits.word]
         for _ in range(ITERATIONS):
             stems, suffixes = splits.counts(posterior)
@@ -82,8 +83,8 @@ class StemModel:
         return self.split(word)[0]
 
     def _score(self, stem: str, suffix: str) -> float:
-        new_stem, new_suffix = _new_stems([stem], self.letter)[0], _new_suffixes([suffix], self.letter)[0]
-        return float((self.stems.get(stem, 0.0) + new_stem) * (self.suffixes.get(suffix, 0.0) + new_suffix))
+        new_stem, new_suffix = _new_stem(len(stem), self.letter), _new_suffix(len(suffix), self.letter)
+        return (self.stems.get(stem, 0.0) + new_stem) * (self.suffixes.get(suffix, 0.0) + new_suffix)
 
 
 class _Splits(NamedTuple):
@@ -137,14 +138,14 @@ def _letter_probability(words: Sequence[str]) -> float:
     return float(np.exp((shares * np.log(shares)).sum()))
 
 
-def _new_stems(stems: Sequence[str], letter: float) -> Array:
-    lengths = np.array([len(stem) for stem in stems], dtype=np.float64)
-    return np.asarray(STEM_CONCENTRATION * letter**lengths)
+def _new_stem(length: int, letter: float) -> float:
+    """Weight of a stem of so many letters that no other word has."""
+    return STEM_CONCENTRATION * float(letter**length)
 
 
-def _new_suffixes(suffixes: Sequence[str], letter: float) -> Array:
-    lengths = np.array([len(suffix) for suffix in suffixes], dtype=np.float64)
-    return np.asarray(END_PROBABILITY * ((1 - END_PROBABILITY) * letter) ** lengths)
+def _new_suffix(length: int, letter: float) -> float:
+    """Weight of a suffix of so many letters that no other word has."""
+    return END_PROBABILITY * float(((1 - END_PROBABILITY) * letter) ** length)
 
 
 def _dropping_zeros(names: Sequence[str], counts: Array) -> dict[str, float]:
