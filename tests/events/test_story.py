@@ -132,11 +132,11 @@ def test_one_shared_term_or_a_frequent_one_is_not_enough():
 
 def test_a_strong_link_is_enough_and_named():
     event = outline("e1", 0, "ab")
-    (found,) = find_related(event, [outline("e2", 5, "c")], WEIGHTS, {"e2": 0.8})
-    assert (found.link, found.score) == (0.8, 0.4)
+    (found,) = find_related(event, [outline("e2", 5, "c")], WEIGHTS, {"e2": 0.96})
+    assert (found.link, found.score) == (0.96, 0.48)
     assert (
         found.reason
-        == "4 days later; some of their articles are linked with 80 %, but not the events as a whole"
+        == "4 days later; some of their articles are linked with 96 %, but not the events as a whole"
     )
 
 

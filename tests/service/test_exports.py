@@ -232,6 +232,17 @@ def test_parquet_opens_in_pandas(filled, tmp_path):
     assert frame["titles"][0][0] == {"lang": "de", "title": "Sturm Ottilie erreicht die Küste"}
 
 
+def test_parquet_opens_in_polars(filled, tmp_path):
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "articles.parquet"
+    path.write_bytes(whole(filled, "articles", "parquet", EventQuery(sort="size"), bodies=True))
+    frame = polars.read_parquet(path)
+    assert frame.height == 4
+    assert frame.schema["time"] == polars.Datetime("us", "UTC")
+    assert frame.filter(polars.col("lang") == "de")["title"].to_list() == ["Sturm Ottilie erreicht die Küste"]
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_empty_store_gives_an_empty_table(store, format):
     pytest.importorskip("pyarrow")

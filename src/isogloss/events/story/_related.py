@@ -34,7 +34,7 @@ MIN_SIMILARITY, MIN_SHARED_TERMS = 0.3, 2
 MIN_LINKED_SIMILARITY = 0.15
 """Linked events are related if they are at least as similar."""
 
-MIN_LINK, MIN_STRONG_LINK = 0.5, 0.7
+MIN_LINK, MIN_STRONG_LINK = 0.5, 0.9
 """A link counts if it is at least as probable; events that share no term need a stronger one."""
 
 HALF_LIFE = timedelta(days=365)

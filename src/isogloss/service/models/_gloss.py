@@ -90,7 +90,7 @@ class Glosser:
 
     def _by_words(self, text: str, lang: str, to: str) -> Gloss | None:
         try:
-            words, stops = _tokeniser(lang)(text)[:_MAX_WORDS], _stop_words(lang)
+            words, stops = _join_numbers(_tokeniser(lang)(text)[:_MAX_WORDS], text), _stop_words(lang)
         except ValueError:  # a language that is not known
             return None
         phrases = self._phrases(words, lang, to, stops)
@@ -103,7 +103,10 @@ class Glosser:
             if word.lower() not in stops and (translation or not _is_readable(word, at, lang)):
                 content += 1
                 known += translation is not None
-            pairs.append((translation or readable(word, lang, to), translation is not None))
+            if translation is None:
+                pairs.append((readable(word, lang, to), word[0].isdecimal()))
+            elif pairs[-1:] != [(translation, True)]:  # magnitude is an earthquake, too
+                pairs.append((translation, True))
             at = end
         if not known or known < MIN_KNOWN_SHARE * content:
             return None
@@ -171,6 +174,27 @@ def _aligned_words(aligners: Mapping[tuple[str, str], Aligner], lang: str, to: s
 @lru_cache(maxsize=64)
 def _tokeniser(lang: str) -> Tokeniser:
     return Tokeniser(lang, lower=False)
+
+
+def _join_numbers(words: Sequence[str], text: str) -> list[str]:
+    """Join the parts of numbers that the text has with a separator.
+
+    Examples
+    --------
+    >>> _join_numbers(["magnitude", "6", "8", "in", "2031", "5", "000"], "magnitude 6,8 in 2031: 5.000")
+    ['magnitude', '6,8', 'in', '2031', '5.000']
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and word.isdecimal() and joined[-1][-1].isdecimal():
+            whole = next(
+                (f"{joined[-1]}{mark}{word}" for mark in ".," if f"{joined[-1]}{mark}{word}" in text), ""
+            )
+            if whole:
+                joined[-1] = whole
+                continue
+        joined.append(word)
+    return joined
 
 
 def _is_readable(word: str, at: int, lang: str) -> bool:

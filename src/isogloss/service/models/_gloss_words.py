@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from anyascii import anyascii
 
-from isogloss.events.annotate import ConceptFinder, country_of, english_word
+from isogloss.events.annotate import ConceptFinder, country_of, english_word, known_places
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place, language
 
@@ -40,9 +40,9 @@ def place_phrases(words: Sequence[str], lang: str, to: str) -> Iterator[Span]:
 
 
 def _place_name(place: Place, to: str) -> str | None:
-    if place.kind == "country":
-        return country_name(place.country, to)
-    return place.name if to == "en" else None
+    if to == "en":
+        return place.name
+    return country_name(place.country, to) if place.kind == "country" else None
 
 
 @lru_cache(maxsize=1 << 12)
@@ -56,12 +56,20 @@ def country_name(code: str, lang: str) -> str | None:
     """
     if not has_module("babel"):
         return None
+    if lang == "en":
+        return _english_countries().get(code)
     core = importlib.import_module("babel.core")
     try:
         name: str | None = core.Locale.parse(lang).territories.get(code)
     except (core.UnknownLocaleError, ValueError):
         return None
     return name
+
+
+@cache
+def _english_countries() -> dict[str, str]:
+    """Return the names of countries as the pages of places have them."""
+    return {place.country: place.name for place in known_places().values() if place.kind == "country"}
 
 
 def concept_phrases(words: Sequence[str], lang: str, to: str, concepts: ConceptFinder) -> Iterator[Span]:
