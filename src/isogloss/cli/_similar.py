@@ -115,45 +115,45 @@ def find(
     Console().print(table)
 
 
+TrainingCorpus = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The model file to write.", callback=not_stdout)]
+ModelKind = Annotated[
+    Kind,
+    typer.Option(
+        "--kind",
+        help="The kind of model; cca needs two languages. The thesis variants weigh words by TF-IDF and "
+        "are those of section 8.3 of Rupnik's dissertation.",
+    ),
+]
+Dimensions = Annotated[int, typer.Option("--dimensions", "-d", help="Dimensions of the space.", min=1)]
+MinDf = Annotated[int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)]
+MaxFeatures = Annotated[int | None, typer.Option(help="Maximum vocabulary size per language.", min=1)]
+BatchRows = Annotated[int | None, typer.Option(help="Read this many rows at a time; by default all.", min=1)]
+Directions = Annotated[
+    int | None,
+    typer.Option(help="Directions per language that hub CCA selects from; at least 500.", min=1),
+]
+Encoder = Annotated[
+    bool, typer.Option("--encoder", help="Use a sentence encoder as one more view (--kind hub).")
+]
+Share = Annotated[float, typer.Option(help="Weight of the encoder when projecting texts.", min=0, max=1)]
+
+
 @similar_group.command("fit", cls=renaming({"--seed": "--random-state"}))
 def fit(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The model file to write.", callback=not_stdout)
-    ],
-    kind: Annotated[
-        Kind,
-        typer.Option(
-            "--kind",
-            help="The kind of model; cca needs two languages. The thesis variants weigh words by TF-IDF and "
-            "are those of section 8.3 of Rupnik's dissertation.",
-        ),
-    ] = "hub",
-    dimensions: Annotated[
-        int, typer.Option("--dimensions", "-d", help="Dimensions of the space.", min=1)
-    ] = 500,
+    corpus: TrainingCorpus,
+    output: Output,
+    kind: ModelKind = "hub",
+    dimensions: Dimensions = 500,
     languages: Languages = None,
-    min_df: Annotated[
-        int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)
-    ] = 1,
-    max_features: Annotated[
-        int | None, typer.Option(help="Maximum vocabulary size per language.", min=1)
-    ] = None,
-    batch_rows: Annotated[
-        int | None, typer.Option(help="Read this many rows at a time; by default all.", min=1)
-    ] = None,
-    directions: Annotated[
-        int | None,
-        typer.Option(help="Directions per language that hub CCA selects from; at least 500.", min=1),
-    ] = None,
-    encoder: Annotated[
-        bool, typer.Option("--encoder", help="Use a sentence encoder as one more view (--kind hub).")
-    ] = False,
+    min_df: MinDf = 1,
+    max_features: MaxFeatures = None,
+    batch_rows: BatchRows = None,
+    directions: Directions = None,
+    encoder: Encoder = False,
     encoder_model: EncoderModel = "universal",
     texts: Texts = None,
-    share: Annotated[
-        float, typer.Option(help="Weight of the encoder when projecting texts.", min=0, max=1)
-    ] = 0.5,
+    share: Share = 0.5,
     jobs: Jobs = 1,
     random_state: RandomState = 0,
     as_json: Json = False,

@@ -29,7 +29,7 @@ from isogloss.threads import count_threads, map_threads
 
 SEGMENT = 8192
 # Queries that are searched for together.
-_TOGETHER = 512
+_BLOCK_QUERIES = 512
 
 
 class Index(Collection):
@@ -89,7 +89,7 @@ class Index(Collection):
         # Numbered in the order of segments; within one, rows are in the order of ids.
         firsts = np.cumsum([0, *(segment.n for segment in self.segments)])
         work = partial(self._search, k, wanted, firsts)
-        blocks = [queries[i : i + _TOGETHER] for i in range(0, len(queries), _TOGETHER)]
+        blocks = [queries[i : i + _BLOCK_QUERIES] for i in range(0, len(queries), _BLOCK_QUERIES)]
         parts = map_threads(work, blocks, count_threads(self.n_jobs))
         return TopK(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 

@@ -31,7 +31,7 @@ PIECE = 300
 """Characters of a piece: some sentences. More of them blur what a document is about."""
 
 # Pieces that are encoded together.
-_TOGETHER = 4096
+_BATCH_TEXTS = 4096
 _SENTENCE_END = re.compile(r"(?<=[.!?\n])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
@@ -224,9 +224,9 @@ def encode_documents(
     flat = [one for pieces in cut for one in pieces]
     sums = np.zeros((len(cut), encoder.dimension), dtype=np.float32)
     owner = np.repeat(np.arange(len(cut)), counts)
-    for start in range(0, len(flat), _TOGETHER):
-        vectors = np.asarray(encoder.encode(flat[start : start + _TOGETHER], lang), dtype=np.float32)
-        here = owner[start : start + _TOGETHER]
+    for start in range(0, len(flat), _BATCH_TEXTS):
+        vectors = np.asarray(encoder.encode(flat[start : start + _BATCH_TEXTS], lang), dtype=np.float32)
+        here = owner[start : start + _BATCH_TEXTS]
         if vectors.shape != (len(here), encoder.dimension):
             raise ValueError(
                 f"the encoder gave an array of {vectors.shape} for {len(here)} texts; "

@@ -24,7 +24,7 @@ _CODES = {
 }  # fmt: skip
 """ISO 15924 codes by the first word of Unicode names."""
 
-_TOGETHER = {"Hani": "Jpan", "Hira": "Jpan", "Kana": "Jpan", "Bopo": "Hani"}
+_SHARED_SCRIPTS = {"Hani": "Jpan", "Hira": "Jpan", "Kana": "Jpan", "Bopo": "Hani"}
 
 
 def count_scripts(text: str) -> dict[str, int]:
@@ -59,7 +59,7 @@ def mixed_scripts(text: str) -> dict[str, int]:
     {}
     """
     counts = count_scripts(text)
-    main = _TOGETHER if {"Hira", "Kana"} & set(counts) else {"Hani": "Hang"} if "Hang" in counts else {}
+    main = _SHARED_SCRIPTS if {"Hira", "Kana"} & set(counts) else {"Hani": "Hang"} if "Hang" in counts else {}
     merged: Counter[str] = Counter()
     for script, number in counts.items():
         merged[main.get(script, script)] += number
