@@ -1,7 +1,7 @@
 r"""Error rates of word alignment: presets, fixed settings and other packages, and what they cost.
 
     python -m experiments.alignment_methods [folder] [--data FOLDER] [--quick] [--sets NAME ...]
-        [--sizes N ...] [--settings NAME ...]
+        [--sizes N ...] [--settings NAME ...] [--peers NAME ...]
 
 Three language pairs, each with 500, 5,000 and all (0) sentence pairs besides those with manual links. Every
 aligner runs as a command of its own, from tokenised files to links, on one thread; CPU time and the greatest
@@ -121,8 +121,8 @@ def measure(text: GoldText, found: dict[str, Links], used: Usage) -> Outcome:
     return Outcome(*(round(100 * x, 2) for x in (best.aer, best.precision, best.recall)), *used, how)
 
 
-def compare(text: GoldText, ours: Sequence[str]) -> dict[str, Outcome]:
-    """All aligners on one text."""
+def compare(text: GoldText, ours: Sequence[str], peers: Sequence[str]) -> dict[str, Outcome]:
+    """Our settings and other packages on one text."""
     out = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -131,8 +131,8 @@ def compare(text: GoldText, ours: Sequence[str]) -> dict[str, Outcome]:
         for setting in ours:
             out[setting] = measure(text, *align_ours(OURS[setting], folder))
             print(f"  {setting}: {out[setting]}", flush=True)
-        for peer, module in PEERS.items():
-            if find_spec(module) is None:
+        for peer in peers:
+            if find_spec(PEERS[peer]) is None:
                 print(f"  {peer} is not installed; pip install --group bench", flush=True)
                 continue
             out[peer] = measure(text, *align_peer(peer, folder))
@@ -157,6 +157,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="training pairs; 0 for all")
     parser.add_argument("--settings", nargs="+", choices=list(OURS), default=list(OURS))
+    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     return parser.parse_args(arguments)
 
 
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
             text = SETS[name](data, size or None)
             title = f"{name}, {len(text.source):,} sentence pairs, {len(text.held)} scored"
             print(title, flush=True)
-            found = compare(text, given.settings[: 2 if given.quick else None])
+            found = compare(text, given.settings[: 2 if given.quick else None], given.peers)
             one = table(title, found)
             one.show()
             lines += [f"## {title}", "", *one.markdown(), ""]

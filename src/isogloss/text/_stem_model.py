@@ -14,6 +14,7 @@ frequent words are often irregular (Goldwater, Griffiths and Johnson, NIPS 2005)
 from __future__ import annotations
 
 import dataclasses
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
@@ -36,6 +37,9 @@ END_PROBABILITY = 0.5
 """Chance that a new suffix has no further letter."""
 
 ITERATIONS = 30
+
+MIN_COUNT = 1e-3
+"""Stems and suffixes of which fewer words are expected are forgotten."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,19 +76,23 @@ class StemModel:
             score += np.log(np.maximum(suffixes[splits.suffix] - posterior, 0) + suffix_prior[splits.suffix])
             posterior = splits.normalised(score)
         stems, suffixes = splits.counts(posterior)
-        return cls(_dropping_zeros(splits.stems, stems), _dropping_zeros(splits.suffixes, suffixes), letter)
+        return cls(_frequent(splits.stems, stems), _frequent(splits.suffixes, suffixes), letter)
 
     def split(self, word: str) -> tuple[str, str]:
         """The likeliest stem and suffix of a word, known or not."""
-        return max(_divisions(word), key=lambda parts: self._score(*parts))
+        best, highest = len(word), -1.0
+        new_stem, new_suffix = _new_stem(len(word), self.letter), _new_suffix(0, self.letter)
+        for stem, suffix in _divisions(word):
+            score = (self.stems.get(stem, 0.0) + new_stem) * (self.suffixes.get(suffix, 0.0) + new_suffix)
+            if score > highest:
+                best, highest = len(stem), score
+            new_stem /= self.letter
+            new_suffix *= (1 - END_PROBABILITY) * self.letter
+        return word[:best], word[best:]
 
     def stem(self, word: str) -> str:
         """The likeliest stem of a word."""
         return self.split(word)[0]
-
-    def _score(self, stem: str, suffix: str) -> float:
-        new_stem, new_suffix = _new_stem(len(stem), self.letter), _new_suffix(len(suffix), self.letter)
-        return (self.stems.get(stem, 0.0) + new_stem) * (self.suffixes.get(suffix, 0.0) + new_suffix)
 
 
 class _Splits(NamedTuple):
@@ -100,13 +108,14 @@ class _Splits(NamedTuple):
     def of(cls, words: Sequence[str]) -> Self:
         stems: dict[str, int] = {}
         suffixes: dict[str, int] = {}
-        rows = [
-            (k, stems.setdefault(stem, len(stems)), suffixes.setdefault(suffix, len(suffixes)))
-            for k, word in enumerate(words)
-            for stem, suffix in _divisions(word)
-        ]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-        return cls(columns[0], columns[1], columns[2], list(stems), list(suffixes))
+        columns = array("q"), array("q"), array("q")
+        for k, word in enumerate(words):
+            for stem, suffix in _divisions(word):
+                columns[0].append(k)
+                columns[1].append(stems.setdefault(stem, len(stems)))
+                columns[2].append(suffixes.setdefault(suffix, len(suffixes)))
+        word_of, stem_of, suffix_of = (np.array(column, dtype=np.int64) for column in columns)
+        return cls(word_of, stem_of, suffix_of, list(stems), list(suffixes))
 
     def counts(self, posterior: Array) -> tuple[Array, Array]:
         """Expected numbers of words by stem and by suffix."""
@@ -124,11 +133,11 @@ class _Splits(NamedTuple):
 
 
 def _divisions(word: str) -> list[tuple[str, str]]:
-    """Stems and suffixes that a word may have; numbers and codes are not divided."""
+    """Stems and suffixes that a word may have, the longest stem first; numbers and codes are not divided."""
     shortest = max(min(MIN_STEM_CHARS, len(word)), len(word) - MAX_SUFFIX_CHARS)
-    if any(char.isdigit() for char in word):
+    if not word.isalpha() and any(char.isdigit() for char in word):
         shortest = len(word)
-    return [(word[:k], word[k:]) for k in range(shortest, len(word) + 1)]
+    return [(word[:k], word[k:]) for k in range(len(word), shortest - 1, -1)]
 
 
 def _letter_probability(words: Sequence[str]) -> float:
@@ -148,5 +157,5 @@ def _new_suffix(length: int, letter: float) -> float:
     return END_PROBABILITY * float(((1 - END_PROBABILITY) * letter) ** length)
 
 
-def _dropping_zeros(names: Sequence[str], counts: Array) -> dict[str, float]:
-    return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count > 1e-6}
+def _frequent(names: Sequence[str], counts: Array) -> dict[str, float]:
+    return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count > MIN_COUNT}
