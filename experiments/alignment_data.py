@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from isogloss.alignment import Gold, Links, read_gold
 
-__all__ = ["SETS", "GoldText"]
+__all__ = ["SETS", "GoldText", "read_lines", "tokenise"]
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -39,7 +39,7 @@ def hansards(data: Path, n: int | None) -> GoldText:
     folder = data / "alignment" / "hansards-en-fr"
     gold = read_gold(folder / "test.gold")
     source, target = (
-        [*_lines(folder / f"test.{side}"), *islice(_lines(folder / f"train.{side}.gz"), n)]
+        [*read_lines(folder / f"test.{side}"), *islice(read_lines(folder / f"train.{side}.gz"), n)]
         for side in ("en", "fr")
     )
     return GoldText(source, target, gold, np.arange(len(gold)))
@@ -47,21 +47,21 @@ def hansards(data: Path, n: int | None) -> GoldText:
 
 def czech(data: Path, n: int | None) -> GoldText:
     """English-Czech: 2,500 sentences of news, and pairs of everyday sentences, news and help pages."""
-    rows = [json.loads(line) for line in _lines(data / "alignment" / "en-cs.czenali.jsonl.gz")]
+    rows = [json.loads(line) for line in read_lines(data / "alignment" / "en-cs.czenali.jsonl.gz")]
     sure, possible = (
         Links.from_sets([map(tuple, row.get(kind, [])) for row in rows])  # type: ignore[misc]
         for kind in ("sure", "possible")
     )
     pairs = list(islice(_czech_text(data / "parallel"), n))
-    source = [" ".join(row["src"]) for row in rows] + [_tokens(pair[0]) for pair in pairs]
-    target = [" ".join(row["tgt"]) for row in rows] + [_tokens(pair[1]) for pair in pairs]
+    source = [" ".join(row["src"]) for row in rows] + [tokenise(pair[0]) for pair in pairs]
+    target = [" ".join(row["tgt"]) for row in rows] + [tokenise(pair[1]) for pair in pairs]
     return GoldText(source, target, Gold.join(sure, possible), _two_thirds(len(rows)))
 
 
 def _czech_text(folder: Path) -> Iterator[tuple[str, str]]:
-    tatoeba = (line.split("\t")[1:3] for line in islice(_lines(folder / "tatoeba/en-cs.tsv.gz"), 1, None))
+    tatoeba = (line.split("\t")[1:3] for line in islice(read_lines(folder / "tatoeba/en-cs.tsv.gz"), 1, None))
     files = (("ntrex/eng", "ntrex/ces"), ("lohelp/en", "lohelp/cs"))
-    sides = [[_lines(folder / f"{name}.txt.gz") for name in names] for names in files]
+    sides = [[read_lines(folder / f"{name}.txt.gz") for name in names] for names in files]
     for left, right in chain(tatoeba, *(zip(*pair, strict=True) for pair in sides)):
         if left.strip() and right.strip():
             yield left, right
@@ -72,7 +72,10 @@ def japanese(data: Path, n: int | None) -> GoldText:
     folder = data / "alignment" / "en-ja"
     gold = read_gold(folder / "kftt-all.gold.gz")
     source, target = (
-        [*_lines(folder / f"kftt-all.{side}.gz"), *islice(_lines(folder / f"tanaka-train.{lang}.gz"), n)]
+        [
+            *read_lines(folder / f"kftt-all.{side}.gz"),
+            *islice(read_lines(folder / f"tanaka-train.{lang}.gz"), n),
+        ]
         for side, lang in (("src", "en"), ("tgt", "ja"))
     )
     return GoldText(source, target, gold, _two_thirds(len(gold)))
@@ -90,11 +93,13 @@ def _two_thirds(n: int) -> NDArray[np.int64]:
     return np.flatnonzero(np.arange(n) % 3)
 
 
-def _tokens(text: str) -> str:
+def tokenise(text: str) -> str:
+    """Words and signs with spaces between them."""
     return " ".join(_TOKEN.findall(text))
 
 
-def _lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
+    """Lines of a plain or compressed file."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         for line in file:
             yield line.rstrip("\n")

@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from experiments import alignment_data, alignment_methods
+from experiments import alignment_choices, alignment_data, alignment_methods
 from isogloss.alignment import Gold, Links
 
 ENGLISH = ["the house", "the blue house", "the flower", "a blue flower", "a house", "a flower"]
 FRENCH = ["la maison", "la maison bleue", "la fleur", "une fleur bleue", "une maison", "une fleur"]
+LINKS = [{(0, 0), (1, 1)}, {(0, 0), (1, 2), (2, 1)}] * 2 + [{(0, 0), (1, 1)}] * 2
+GOLD = Gold.join(Links.from_sets(LINKS), Links.from_sets([set()] * len(LINKS)))
 
 
 @pytest.fixture
@@ -52,3 +54,22 @@ def test_sentences_used_for_choosing_are_not_scored_and_the_best_symmetrisation_
 def test_a_command_that_fails_says_why(tmp_path):
     with pytest.raises(RuntimeError, match="absent"):
         alignment_methods.align_ours([], tmp_path / "absent")
+
+
+def test_choices_are_scored_on_sentences_that_no_benchmark_scores(tmp_path, monkeypatch):
+    text = alignment_data.GoldText(ENGLISH, FRENCH, GOLD, alignment_data._two_thirds(len(ENGLISH)))
+    monkeypatch.setitem(alignment_choices.SETS, "English-Czech", lambda data, n: text)
+    (tmp_path / "alignment").mkdir()
+    given = [str(tmp_path / "out"), "--data", str(tmp_path), "--quick", "--texts", "English-Czech"]
+    report = alignment_choices.main(given)
+    assert alignment_choices.manual(tmp_path, "English-Czech").rows.tolist() == [0, 3]
+    figures = json.loads((report.parent / "report.json").read_text())
+    assert set(figures) == {"English-Czech, default", "English-Czech, words"}
+    assert all(one["error"] == 0 and 0.25 <= one["threshold"] <= 0.6 for one in figures.values())
+
+
+def test_links_of_a_dictionary_are_scored_by_the_words_they_touch():
+    sure = [[(0, 0), (2, 1)], [(1, 1)]]
+    found = Links.from_sets([{(0, 0), (2, 2), (1, 3)}, {(1, 1), (0, 1)}, {(5, 5)}])
+    assert alignment_choices.sure_error(found, sure) == pytest.approx(1 - 2 * 2 / (4 + 3))
+    assert alignment_choices.sure_error(Links.from_sets([set(), set()]), sure) == 1
