@@ -441,7 +441,11 @@ def test_watch_makes_events_as_ingest_does(site):
     run(*feed, "--no-events")
     assert told("events", "list", "--store", "a.db")["events"] == []
     run(*feed)  # nothing is new, and the article of the last visit waits
-    assert [each["size"] for each in told("events", "list", "--store", "a.db")["events"]] == [1]
+    (event,) = told("events", "list", "--store", "a.db")["events"]
+    assert event["size"] == 1
+    (lang,) = event["languages"]
+    assert told("events", "list", "--store", "a.db", "--without", lang)["events"] == []
+    assert told("events", "list", "--store", "a.db", "--without", "sl")["events"] == [event]
 
 
 def test_watch_leaves_events_to_the_worker_that_follows(site):

@@ -177,7 +177,20 @@ def test_any_wish_can_be_read(accept, otherwise):
 
 
 NAMES = st.sampled_from(
-    ["lang", "place", "concept", "source", "after", "since", "until", "min_languages", "sort", "cursor", "x"]
+    [
+        "lang",
+        "without",
+        "place",
+        "concept",
+        "source",
+        "after",
+        "since",
+        "until",
+        "min_languages",
+        "sort",
+        "cursor",
+        "x",
+    ]
 )
 
 

@@ -240,6 +240,9 @@ def test_filters_choose(filled):
     assert not {"e39", "e41"} & events("?until=2025-03-06&min_languages=2")
     assert not {"e39", "e41"} & events("?until=2025-03-06&lang=es")
     assert NAME in events("?place=geo%3A3128760")
+    assert NAME in events("?min_languages=3")
+    assert NAME not in events("?min_languages=3&without=es")
+    assert "not yet in: Spanish" in filled.get("/?without=es").text
     assert not events("?until=1999-01-01")
     assert not events("?place=nowhere")
 

@@ -149,11 +149,12 @@ def test_the_judged_link_is_shown_with_thanks(client):
 
 
 def test_every_filter_can_be_taken_away_alone():
-    filters = Filters(("de", "fr"), "p", "c", "2025-03-01", "2025-03-09", 3, "size")
+    filters = Filters(("de", "fr"), "p", "c", "2025-03-01", "2025-03-09", 3, "size", without="sl")
     chosen = filters.chosen()
     assert [name for name, _, _ in chosen] == [
         "lang",
         "lang",
+        "without",
         "place",
         "concept",
         "since",

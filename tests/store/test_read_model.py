@@ -62,6 +62,8 @@ def test_events_by_time_language_place_and_size(filled):
     assert ids(filled, terms=[("lang", "en")]) == ["e2", "e1"]
     assert ids(filled, terms=[("place", "geo:1"), ("concept", "rain")]) == ["e2"]
     assert ids(filled, min_languages=2) == ["e1"]
+    assert ids(filled, without=["en"]) == ["e3"]
+    assert ids(filled, without=["en", "de", "xx"], sort="size") == ids(filled, without=["de", "en"])
     assert ids(filled, since=150, until=250) == ["e2", "e3"]
     assert ids(filled, ids=["e3", "e9"]) == ["e3"]
     assert ids(filled, ids=[]) == []

@@ -132,8 +132,8 @@ class Client:
         q : str, optional
             Free text in any language.
         **filters
-            ``since``, ``until``, ``lang``, ``place``, ``concept``, ``source``, ``min_languages``,
-            ``min_size``, ``sort``, ``limit``, ``cursor``.
+            ``since``, ``until``, ``lang``, ``place``, ``concept``, ``source``, ``without``,
+            ``min_languages``, ``min_size``, ``sort``, ``limit``, ``cursor``.
         """
         return self._object("GET", "/events", {"q": q, **filters})
 

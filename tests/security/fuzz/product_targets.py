@@ -220,7 +220,7 @@ class Requests(WithStore):
     SEARCH: ClassVar = {
         "q": 'storm "hits the" -football', "since": "2025-03-01T00:00:00Z", "until": "2026-01-01",
         "lang": ["en"], "place": ["1"], "concept": ["name:ottilie"], "source": ["The Gull"],
-        "min_languages": 1, "min_size": 1, "sort": "relevance",
+        "without": ["sl"], "min_languages": 1, "min_size": 1, "sort": "relevance",
     }  # fmt: skip
     ALERT: ClassVar = {
         "event": "e1",

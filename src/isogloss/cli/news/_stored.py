@@ -35,6 +35,10 @@ PAGE = 100
 Lang = Annotated[
     list[str] | None, typer.Option("--lang", "-l", help="Only events in this language. Repeat for several.")
 ]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", help="Only events without an article in this language. Repeat for several."),
+]
 Place = Annotated[
     list[str] | None,
     typer.Option("--place", help="Only events at this place: an English name, a country code or an id."),
@@ -97,6 +101,7 @@ def list_events(
     since: Since = None,
     until: Until = None,
     min_languages: MinLanguages = 1,
+    without: Without = None,
     sort: SortBy = "importance",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
     wide: Wide = False,
@@ -104,7 +109,7 @@ def list_events(
 ) -> None:
     """List the events of a store."""
     with open_store(load_settings(config, store)) as opened:
-        query = _query(opened, lang, place, concept, since, until, min_languages, sort)
+        query = _query(opened, lang, place, concept, since, until, min_languages, sort, without)
         events = list(islice(_all(opened, query, min(limit, PAGE)), limit))
         articles = opened.article_counts([event["id"] for event in events])
     for event in events:
@@ -147,6 +152,7 @@ def export_events(
     since: Since = None,
     until: Until = None,
     min_languages: MinLanguages = 1,
+    without: Without = None,
     sort: SortBy = "importance",
     as_json: Json = False,
 ) -> None:
@@ -166,7 +172,7 @@ def export_events(
         rows += 1
 
     with open_store(load_settings(config, store)) as opened:
-        query = _query(opened, lang, place, concept, since, until, min_languages, sort)
+        query = _query(opened, lang, place, concept, since, until, min_languages, sort, without)
         if event:
             query = dataclasses.replace(query, ids=[_current_id(opened, each) for each in event])
         chunks = export(opened, table, format, query, bodies=bodies, on_row=count_row)
@@ -194,14 +200,16 @@ def _query(
     until: datetime | None,
     min_languages: int,
     sort: str,
+    without: list[str] | None,
 ) -> EventQuery:
-    from isogloss.service.search import resolve_terms
+    from isogloss.service.search import language_codes, resolve_terms
     from isogloss.store import EventQuery, to_micros
 
     return EventQuery(
         since=to_micros(since) if since else None,
         until=to_micros(until) if until else None,
         terms=resolve_terms(store, lang=lang or (), place=place or (), concept=concept or ()),
+        without=language_codes(without or ()),
         min_languages=min_languages,
         sort=sort,
     )

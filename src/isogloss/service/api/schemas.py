@@ -297,6 +297,7 @@ class SearchParameters(RequestBody):
     place: list[Filter] = _filters("Id or English name of a place, or the code of a country.")
     concept: list[Filter] = _filters("Id or label of a concept.")
     source: list[Filter] = _filters("Name of a publisher, exactly as in its articles.")
+    without: list[Filter] = _filters("Language tag: only events without an article in this language.")
     min_languages: int = Field(1, ge=1, le=1000)
     min_size: int = Field(1, ge=1, le=10**9)
     sort: SearchSort | None = Field(

@@ -25,6 +25,7 @@ def event_query(store: Store, parameters: SearchParameters) -> EventQuery:
         until=_micros(parameters.until),
         terms=resolve_terms(store, lang=parameters.lang, place=parameters.place, concept=parameters.concept),
         sources=[clean_query(source) for source in parameters.source],
+        without=language_codes(parameters.without),
         min_languages=parameters.min_languages,
         min_size=parameters.min_size,
         sort="last" if sort == "relevance" else sort,
@@ -50,7 +51,7 @@ def parse_saved(query: Mapping[str, Any]) -> SearchParameters:
         listed = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3])
         raise ValueError("; ".join(listed)) from error
     parse_query(parameters.q)
-    language_codes(parameters.lang)
+    language_codes([*parameters.lang, *parameters.without])
     return parameters
 
 

@@ -41,6 +41,8 @@ class EventQuery:
         Microseconds since 1970: events with articles in this period.
     terms : sequence of (str, str)
         Kind (``lang``, ``place`` or ``concept``) and value; events must have all of them.
+    without : sequence of str
+        Languages that events must have no article in.
     min_languages, min_size : int
         Minimum number of languages and articles.
     sources : sequence of str
@@ -60,6 +62,7 @@ class EventQuery:
     since: int | None = None
     until: int | None = None
     terms: Sequence[tuple[str, str]] = ()
+    without: Sequence[str] = ()
     min_languages: int = 1
     min_size: int = 1
     sources: Sequence[str] = ()
@@ -121,6 +124,11 @@ def _conditions(
     for term in (*query.terms, *(("source", source) for source in query.sources)):
         conditions.append(_term_condition(session, term, query.sort))
         values += term
+    for lang in query.without:
+        conditions.append(
+            f"NOT EXISTS (SELECT 1 FROM event_term WHERE {_TERM} AND event_term.event = event.id)"
+        )
+        values += ["lang", lang]
     if query.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(query.ids))})" if query.ids else "1 = 0")
         values += query.ids

@@ -61,10 +61,11 @@ REASONS = {
 }
 """Explanations of the reasons of matches."""
 
-_REPEATABLE = ("lang", "place", "concept", "source")
+_REPEATABLE = ("lang", "without", "place", "concept", "source")
 _LABELS = {
     "q": "text",
     "lang": "language",
+    "without": "not yet in",
     "place": "place",
     "concept": "concept",
     "source": "source",

@@ -20,6 +20,7 @@ from isogloss.store import EventQuery, to_micros
 
 LABELS = {
     "lang": "language",
+    "without": "not yet in",
     "place": "place",
     "concept": "concept",
     "source": "source",
@@ -77,6 +78,7 @@ class Filters:
     cursor: str = ""
     source: str = ""
     after: int = 0
+    without: str = ""
 
     @classmethod
     def parse(cls, params: QueryParams) -> Self:
@@ -100,6 +102,7 @@ class Filters:
             sort=sort,
             cursor=params.get("cursor", ""),
             source=params.get("source", "").strip(),
+            without=params.get("without", ""),
             after=_parse_line(params.get("after", "")),
         )
 
@@ -133,7 +136,7 @@ class Filters:
         [('lang', 'de'), ('until', '2025-03-05T23:59:59.999999Z')]
         """
         chosen = {"min_languages": str(self.min_languages) if self.min_languages > 1 else ""}
-        chosen |= {name: getattr(self, name) for name in ("place", "concept", "source", "since")}
+        chosen |= {name: getattr(self, name) for name in ("without", "place", "concept", "source", "since")}
         chosen["until"] = self.until and self.until + END_OF_DAY
         languages = [("lang", code) for code in self.lang]
         return languages + [(name, value) for name, value in chosen.items() if value]
@@ -146,6 +149,7 @@ class Filters:
             since=_midnight(self.since) if self.since else None,
             until=_midnight(self.until, 1) - 1 if self.until else None,
             terms=terms,
+            without=[self.without] if self.without else (),
             min_languages=self.min_languages,
             sources=[self.source] if self.source else (),
             changed_after=self.after or None,
