@@ -12,7 +12,7 @@ from anyascii import anyascii
 MIN_SCORE = 0.3
 """Kiss and Strunk's threshold for an abbreviation."""
 
-MIN_COUNT = 4
+MIN_OCCURRENCES = 4
 """Rarer words are abbreviations only if they have no vowel or a stop inside."""
 
 MIN_CONTINUED = 0.2
@@ -83,7 +83,7 @@ class Abbreviations:
         if "." not in word and (stopped < 2 or has_vowel or word == "0"):
             continued = self._continued[word] >= MIN_CONTINUED * stopped
             title = self._titles[word] > stopped / 2 and word != "0"
-            if stopped < MIN_COUNT or not (continued or title):
+            if stopped < MIN_OCCURRENCES or not (continued or title):
                 return False
         null = stopped * math.log(share) + plain * math.log(1 - share)
         bound = stopped * math.log(0.99) + plain * math.log(0.01)
