@@ -25,7 +25,7 @@ SETTINGS = (
 Preset: TypeAlias = Annotated[
     PresetName,
     typer.Option(
-        help="How much work to do: quick takes a quarter of the time of the default, thorough 3 to 6 times.",
+        help="How much work to do: quick takes a quarter of the time of the default, thorough 3 to 11 times.",
     ),
 ]
 Schedule: TypeAlias = Annotated[
