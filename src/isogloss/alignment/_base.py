@@ -47,7 +47,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "thorough": {"schedule": "1:4,hmm:3,4:3"},
 }
-"""Settings for a result in about a quarter of the time of the default, or in three to eleven times as much."""
+"""Settings for a result in about a quarter of the time of the default, or in 3 to 11 times its time."""
 
 BELOW_ONE = Interval(Real, 0, 1, closed="left")
 
