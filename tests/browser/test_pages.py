@@ -30,6 +30,8 @@ PAGES = (
     "/source/Meridian%20Wire",
     "/search",
     "/search?q=Reederei+Bergen",
+    "/search?q=Reederei&lang=de&without=es&since=2025-01-01",
+    "/saved",
     "/compare",
     "/compare?a=the+blue+house&b=das+blaue+haus&lang_a=en&lang_b=de",
     "/topics",

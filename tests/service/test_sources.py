@@ -50,7 +50,7 @@ def visitor(store, **server):
 def test_the_page_shows_sources_and_feeds_those_that_fail_first(filled):
     with visitor(filled) as client:
         page = client.get("/sources").text
-    assert '<a href="/?source=The%20Gull">The Gull</a>' in page
+    assert '<a href="/source/The%20Gull">The Gull</a>' in page
     assert "English, French, German" in page or "German, English, French" in page
     assert "without a name" in page
     assert "3 feeds, 1 failing." in page
