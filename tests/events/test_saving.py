@@ -82,7 +82,7 @@ def test_another_format_is_refused(monkeypatch):
     monkeypatch.setattr(saving, "_FORMAT_VERSION", saving._FORMAT_VERSION + 1)
     later = save_stream(EventStream())
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"has format 7, expected 6"):
+    with pytest.raises(ModelFileError, match=r"has format 8, expected 7"):
         restore_stream(later)
 
 

@@ -231,3 +231,32 @@ def total(values: Iterable[float]) -> float:
     for value in values:
         out += value
     return out
+
+
+def find_new_name(
+    clusters: list[tuple[str, float, list[set[str]]]], prior: float, least: float
+) -> tuple[float, int]:
+    """The largest score of a new name, and how many clusters come before it.
+
+    A cluster is a language, a time and the names of each article.
+    """
+    best = (0.0, 0)
+    for place in range(1, len(clusters)):
+        if clusters[place - 1][1] >= clusters[place][1]:
+            continue
+        for name in sorted(set().union(*(names for _, _, some in clusters for names in some))):
+            gain = weight = mentions = 0.0
+            for lang in {lang for lang, _, _ in clusters}:
+                sides = [
+                    [name in names for own, _, some in part if own == lang for names in some]
+                    for part in (clusters[:place], clusters[place:])
+                ]
+                mentions += sum(map(sum, sides))
+                if not all(sides):
+                    continue
+                m, n = map(len, sides)
+                gain += m * n / (m + n) * (sum(sides[1]) / n - sum(sides[0]) / m)
+                weight += m * n / (m + n)
+            if mentions >= least and gain / (weight + prior) > best[0] + 1e-12:
+                best = gain / (weight + prior), place
+    return best

@@ -313,6 +313,15 @@ def overlap_pairs(
 def strongest_names(
     profiles: list[PackedProfile], first: int, last: int, tables: Iterable[Mapping[str, float]], k: int
 ) -> list[tuple[str, float]]: ...
+def find_new_name(
+    profiles: list[PackedProfile],
+    articles: _Float,
+    times: _Float,
+    languages: _Indices,
+    part: int,
+    prior: float,
+    least: float,
+) -> tuple[float, int]: ...
 def replace_links(
     linked: dict[int, dict[int, float]],
     changed: list[int],

@@ -50,10 +50,11 @@ Weighted weights_of(nb::handle named) {
     return found;
 }
 
-// Weights by keys, which ascend.
+// Weights by keys, which ascend, and how often each key was added.
 struct Part {
     std::vector<i64> keys;
     std::vector<double> weights;
+    std::vector<i32> counts;
     double squared = 0;
 
     std::size_t size() const { return keys.size(); }
@@ -64,9 +65,11 @@ struct Part {
         auto place = keys.begin();
         for (const auto &[key, weight] : more) {
             place = std::lower_bound(place, keys.end(), key);
-            if (place != keys.end() && *place == key)
-                weights[static_cast<std::size_t>(place - keys.begin())] += weight;
-            else if (!fresh.empty() && fresh.back().first == key)
+            if (place != keys.end() && *place == key) {
+                const auto i = static_cast<std::size_t>(place - keys.begin());
+                weights[i] += weight;
+                ++counts[i];
+            } else if (!fresh.empty() && fresh.back().first == key)
                 fresh.back().second += weight;
             else
                 fresh.emplace_back(key, weight);
@@ -85,11 +88,13 @@ struct Part {
         std::size_t i = size(), j = fresh.size(), to = i + j;
         keys.resize(to);
         weights.resize(to);
+        counts.resize(to);
         while (j) {
             --to;
             const bool own = i && keys[i - 1] > fresh[j - 1].first;
             keys[to] = own ? keys[i - 1] : fresh[j - 1].first;
             weights[to] = own ? weights[i - 1] : fresh[j - 1].second;
+            counts[to] = own ? counts[i - 1] : 1;
             i -= own;
             j -= !own;
         }
@@ -360,6 +365,87 @@ std::vector<std::pair<nb::object, double>> strongest_names(nb::list listed, std:
     return out;
 }
 
+// Profiles in the order of time, each of some articles of a language.
+struct Sequence {
+    Profiles profiles;
+    const double *articles, *times;
+    const i32 *languages;
+    std::vector<double> totals;  // articles of each language
+
+    std::size_t size() const { return profiles.size(); }
+};
+
+// For each place between two profiles the weight of the languages that have articles on both sides: of b articles
+// before it and a after it, b a / (b + a).
+std::vector<double> two_sided_weights(const Sequence &in) {
+    std::vector<double> out(in.size(), 0.0), before(in.totals.size(), 0.0);
+    double sum = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const std::size_t lang = in.languages[i];
+        const auto weight = [&] { return before[lang] * (in.totals[lang] - before[lang]) / in.totals[lang]; };
+        sum -= weight();
+        before[lang] += in.articles[i];
+        sum += weight();
+        out[i] = sum;
+    }
+    return out;
+}
+
+// A name: the profiles that have it, and in how many of their articles.
+using Mention = std::tuple<i64, i32, i32>;
+
+std::vector<Mention> mentions_of(const Sequence &in, std::size_t part) {
+    std::vector<Mention> out;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const Part &own = in.profiles[i]->parts()[part];
+        for (std::size_t k = 0; k < own.size(); ++k) out.emplace_back(own.keys[k], static_cast<i32>(i), own.counts[k]);
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+// The name of a part that appears most clearly in a sequence: how many profiles are before it, and the score
+// sum_l w_l (a_l - b_l) / (sum_l w_l + prior), with a_l and b_l the shares of the articles of a language that have the
+// name after and before the place, and w_l the weight of the language. Names of fewer than `least` articles do not
+// count. (0, 0) if there is none.
+std::pair<double, i32> find_new_name(nb::list listed, In<double> articles, In<double> times, In<i32> languages,
+                                     std::size_t part, double prior, double least) {
+    const std::size_t n = listed.size();
+    if (articles.shape(0) != n || times.shape(0) != n || languages.shape(0) != n)
+        throw std::invalid_argument("lengths differ");
+    Sequence in{profiles_of(listed), articles.data(), times.data(), languages.data(), {}};
+    for (std::size_t i = 0; i < n; ++i) {
+        if (in.profiles[i]->parts().size() <= part) throw std::invalid_argument("a profile has other parts");
+        if (in.languages[i] < 0 || !(in.articles[i] > 0)) throw std::invalid_argument("expected articles of a language");
+        in.totals.resize(std::max(in.totals.size(), static_cast<std::size_t>(in.languages[i]) + 1));
+        in.totals[in.languages[i]] += in.articles[i];
+    }
+    const std::vector<double> weights = two_sided_weights(in);
+    const std::vector<Mention> mentions = mentions_of(in, part);
+    std::pair<double, i32> best{0.0, 0};
+    std::vector<double> shares(in.totals.size());
+    for (auto from = mentions.begin(), to = from; from != mentions.end(); from = to) {
+        double all = 0;
+        std::fill(shares.begin(), shares.end(), 0.0);
+        for (; to != mentions.end() && std::get<0>(*to) == std::get<0>(*from); ++to) {
+            all += std::get<2>(*to);
+            shares[in.languages[std::get<1>(*to)]] += std::get<2>(*to);
+        }
+        if (all < least) continue;
+        for (std::size_t lang = 0; lang < shares.size(); ++lang)
+            if (in.totals[lang] > 0) shares[lang] /= in.totals[lang];
+        // w_l (a_l - b_l) is the articles before the place times the share of the language, less those with the name.
+        double lead = 0;
+        for (std::size_t i = 0; i + 1 < n; ++i) {
+            lead += in.articles[i] * shares[in.languages[i]];
+            if (from != to && static_cast<std::size_t>(std::get<1>(*from)) == i) lead -= std::get<2>(*from++);
+            const double score = lead / (weights[i] + prior);
+            if (in.times[i] < in.times[i + 1] && score > best.first) best = {score, static_cast<i32>(i + 1)};
+        }
+    }
+    return best;
+}
+
 }  // namespace
 
 void bind_profiles(nb::module_ &m) {
@@ -374,4 +460,6 @@ void bind_profiles(nb::module_ &m) {
           nb::arg("inner").noconvert(), nb::arg("shared").noconvert());
     m.def("strongest_names", &strongest_names, nb::arg("profiles"), nb::arg("first"), nb::arg("last"), nb::arg("tables"),
           nb::arg("k"));
+    m.def("find_new_name", &find_new_name, nb::arg("profiles"), nb::arg("articles"), nb::arg("times"),
+          nb::arg("languages"), nb::arg("part"), nb::arg("prior"), nb::arg("least"));
 }

@@ -36,7 +36,7 @@ from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
 from isogloss.similarity import Encoder, TextModel
 
-_FORMAT_VERSION = 6
+_FORMAT_VERSION = 7
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)
 """Suffixes of the names of arrays that are compressed."""

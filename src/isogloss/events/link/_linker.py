@@ -74,7 +74,8 @@ class Linker(ClassifierMixin, Estimator):
         Features that are transformed by log(1 + x).
     given : sequence of (str, float)
         Features with a fixed weight, in log odds per unit. By default ``alternatives``: if one of n stories
-        is the right one and nothing else is known, the log odds fall by log n.
+        is the right one and nothing else is known, the log odds fall by log n, and in a busy stream n grows
+        with the power .75 of the number of articles.
     C : float or None
         Inverse strength of the regularisation; None for 1.
     random_state : int
@@ -127,7 +128,7 @@ class Linker(ClassifierMixin, Estimator):
         features: Sequence[str] = LINKER_FEATURES,
         *,
         log_features: Sequence[str] = ("linkCount", "timeDiff", "timeGap"),
-        given: Sequence[tuple[str, float]] = (("alternatives", -1.0),),
+        given: Sequence[tuple[str, float]] = (("alternatives", -0.75),),
         C: float | None = None,
         random_state: int = 0,
     ) -> None:

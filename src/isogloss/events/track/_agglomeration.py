@@ -65,6 +65,8 @@ class AgglomerationRules:
     r"""Weight :math:`\pi` of the prior, relative to a link between two articles."""
     cohesion: float = 0.5
     """Minimum mean probability between two groups, relative to that within the less probable of both."""
+    new_name: float = 0.6
+    """How clearly a new name must appear for a follow-up to be an event of its own; 1 or more for never."""
 
 
 def agglomerate(

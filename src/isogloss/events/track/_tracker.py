@@ -12,6 +12,7 @@ from math import fsum, sqrt
 from isogloss.events.event import Event, describe_event
 from isogloss.events.link import LinkState
 from isogloss.events.track._agglomeration import AgglomerationRules, group_linked
+from isogloss.events.track._follow_ups import split_follow_ups
 from isogloss.kernels import replace_links
 
 _MIN_PLAUSIBLE_SHARE = 0.5
@@ -61,6 +62,7 @@ class EventTracker:
         languages = {one: profiles[one].lang for one in concerned}
         round_ups = {one for one in concerned if profiles[one].tells_many_stories}
         groups = group_linked(sizes, languages, self.probabilities, self.rules, round_ups)
+        groups = split_follow_ups(groups, profiles, self.rules.new_name)
         found = sorted(self.ids.assign(groups, sizes))
         self.changed_events = changed_events.union(found)
         return found
