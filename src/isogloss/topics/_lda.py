@@ -40,10 +40,10 @@ class LatentDirichletAllocation(TopicModel):
         point estimates with priors as pseudo-counts (the Dirichlet parameters less one); with both priors 0
         it is probabilistic latent semantic analysis (PLSA).
     init : {'random', 'spectral'}
-        Where learning starts: at topics that are nearly alike, or at those estimated from moments of two and
-        three words of a document, with the sum of the Dirichlet parameters of topics taken as known. With
-        many topics the second is far better. ``max_iter=0`` and 'batch' give the estimate itself. Not for
-        'gibbs'.
+        Where learning starts: at topics that are nearly alike, or at topics estimated from moments of two and
+        three words of a document, with the sum of the Dirichlet parameters of topics taken as known. The
+        second is far better where documents are as the model says; for text with learned priors it was worse.
+        ``max_iter=0`` and 'batch' give the estimate itself. Not for 'gibbs'.
     learn_priors : bool
         Whether priors are learned: :math:`\alpha`, another one for each topic, and :math:`\eta`. Not those
         of 'map'.

@@ -44,8 +44,8 @@ _BLOCK = 1 << 24
 
 _POWER_ITERATIONS = 4
 
-_START_SHARE = 0.01
-"""How much of a start is not the estimate but the frequency of words, so that nothing is impossible."""
+START_SHARE = 0.02
+"""How much of a start of learning is the mean of all topics, so that no word is impossible in any."""
 
 
 class _Sums(NamedTuple):
@@ -57,9 +57,14 @@ class _Sums(NamedTuple):
 
 @thread_bound
 def spectral_start(
-    source: Source[Any], engine: Engine, like: TopicParameters, tokens: Array, random_state: Any
+    source: Source[Any],
+    engine: Engine,
+    like: TopicParameters,
+    tokens: Array,
+    random_state: Any,
+    share: float = START_SHARE,
 ) -> TopicParameters:
-    """Estimate topics and the prior of their proportions from moments.
+    """Estimate topics and how frequent they are from moments.
 
     Of several languages that with the most words is taken; the others begin with the same words in all
     topics, and the first step of learning tells them apart. Languages side by side would not do: a document
@@ -77,6 +82,8 @@ def spectral_start(
         How many words each language has.
     random_state : int, RandomState or None
         Seed of the decompositions.
+    share : float
+        Weight of the mean of all topics in each.
     """
     k, alpha0, largest = like.n_topics, float(like.doc_prior.sum()), int(np.argmax(tokens))
     columns = slice(*like.view_starts[largest : largest + 2].tolist())
@@ -90,31 +97,30 @@ def spectral_start(
         )
     mean = sums.words / sums.documents
     scale = frequency_scale(mean)
-    share = alpha0 / (alpha0 + 1.0)
+    known = alpha0 / (alpha0 + 1.0)
 
     def products(block: Array) -> Array:
         """Products of the second moment of scaled words."""
         block = scale[:, None] * np.asarray(block).reshape(len(mean), -1)
         raw: Array = engine.map_reduce(_pair_products, np.add, source, block) / sums.documents
-        return np.asarray(scale[:, None] * (raw - share * np.outer(mean, mean @ block)))
+        return np.asarray(scale[:, None] * (raw - known * np.outer(mean, mean @ block)))
 
     basis = _whitening(products, len(mean), k, random_state)
     third = _reduced_third(engine, source, scale[:, None] * basis, mean, sums.documents, alpha0)
     weights, vectors = decompose_tensor(third, random_state=random_state)
     topics = np.repeat(1.0 / like.widths, like.widths)[:, None] * np.ones(k)
-    topics[columns] = _topics(products(basis @ vectors) / scale[:, None])
+    topics[columns] = _topics(products(basis @ vectors) / scale[:, None], share)
     alpha = 4.0 * alpha0 * (alpha0 + 1.0) / ((alpha0 + 2.0) * np.maximum(weights, 1e-12)) ** 2
-    alpha = np.clip(alpha / alpha.sum(), 1e-3 / k, None)
-    doc_prior = alpha0 * alpha / alpha.sum()
-    counts = topics * (doc_prior / alpha0) * np.repeat(tokens, like.widths)[:, None]
-    return TopicParameters(np.ascontiguousarray(counts), doc_prior, like.word_prior, like.widths)
+    frequency = np.clip(alpha / alpha.sum(), 1e-3 / k, None)
+    counts = topics * (frequency / frequency.sum()) * np.repeat(tokens, like.widths)[:, None]
+    return TopicParameters(np.ascontiguousarray(counts), like.doc_prior, like.word_prior, like.widths)
 
 
-def _topics(raw: Array) -> Array:
-    """Distributions of words, in columns, with a little of the mean of all topics."""
+def _topics(raw: Array, share: float) -> Array:
+    """Distributions of words, in columns, mixed with the mean of all topics."""
     sums = raw.sum(axis=0)
     topics = project_to_simplex((raw / np.where(sums == 0, 1.0, sums)).T).T
-    return np.asarray((1 - _START_SHARE) * topics + _START_SHARE * topics.mean(axis=1, keepdims=True))
+    return np.asarray((1 - share) * topics + share * topics.mean(axis=1, keepdims=True))
 
 
 def _whitening(products: Callable[[Array], Array], n: int, k: int, random_state: Any) -> Array:
