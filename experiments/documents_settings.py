@@ -12,12 +12,14 @@ anew for each seed, is asked for.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.documents_data import Texts, chosen, halves, keep_apart, parts
+from isogloss.similarity import UniversalEncoder
 from isogloss.similarity.models import unit_rows
 from isogloss.text import Tokeniser
 
@@ -94,6 +96,22 @@ class Remembered:
         if key not in self._known:
             self._known[key] = self.model.project(texts, lang)
         return self._known[key]
+
+
+class RememberingEncoder:
+    """The universal sentence encoder, which reads each text once."""
+
+    dimension = UniversalEncoder.dimension
+    languages = UniversalEncoder.languages
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def encode(self, texts: Sequence[str], lang: str) -> Any:
+        """Vectors of length one."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        self._known.update(zip(new, UniversalEncoder().encode(new, lang), strict=True))
+        return np.array([self._known[text] for text in texts]).reshape(-1, self.dimension)
 
 
 class Leading(NamedTuple):
