@@ -28,12 +28,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial, wraps
 from inspect import isfunction
+from multiprocessing import connection, parent_process
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
     "ThreadBoundMixin",
     "bound_process",
     "count_threads",
+    "end_with_parent",
     "library_threads",
     "lower_priority",
     "map_threads",
@@ -240,6 +242,17 @@ def bound_process() -> None:
         os.environ.setdefault(name, n)
     if _loaded():
         _bound.__enter__()
+
+
+def end_with_parent() -> None:
+    """Have this process end as soon as the process that started it does, even if that was killed."""
+    if (parent := parent_process()) is not None:
+        threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _exit_after(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
 
 
 def lower_priority(niceness: int) -> None:

@@ -4,6 +4,8 @@ from ._building import build_corpus as build_corpus
 from ._comparable import ComparableCorpus as ComparableCorpus
 from ._comparable import InMemoryCorpus as InMemoryCorpus
 from ._comparable import save_corpus as save_corpus
+from ._linked import LinkedArticles as LinkedArticles
+from ._processes import ProcessMap as ProcessMap
 from ._storage import check_language as check_language
 from ._storage import new_folder as new_folder
 from ._storage import read_array as read_array

@@ -161,17 +161,20 @@ class _Counted:
     def __post_init__(self) -> None:
         self.keys: list[str] = []
         self.words: list[str] = []
-        self.read, self.passed = 0, Counter[str]()
+        self.read, self.passed, self.bad = 0, Counter[str](), Counter[str]()
+        self.in_parts = False
         for shard in read_shards(self.folder):
             self.keys.extend(shard.keys)
             self.words.extend(shard.words)
             self.read = shard.read
             self.passed.update(shard.passed)
+            self.bad.update(shard.bad)
+            self.in_parts = self.in_parts or shard.parts > 0
 
     def account(self) -> dict[str, Any]:
         """Counts of the records read, kept and left out."""
-        passed, problems = self.passed, Counter[str]()
-        if isinstance(self.reader, DocumentReader):
+        passed, problems = self.passed, self.bad
+        if isinstance(self.reader, DocumentReader) and not self.in_parts:
             passed, problems = passed + self.reader.report.passed, self.reader.report.problems
         return {"read": self.read, "left_out": dict(passed), "bad": dict(problems)}
 

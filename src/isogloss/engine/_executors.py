@@ -7,16 +7,14 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from multiprocessing import connection, context, get_all_start_methods, get_context, parent_process
-from threading import Thread
+from multiprocessing import context, get_all_start_methods, get_context
 from typing import Any, Generic, Protocol, TypeVar
 
-from isogloss.threads import bound_process, lower_priority
+from isogloss.threads import bound_process, end_with_parent, lower_priority
 
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
@@ -160,19 +158,12 @@ _tools: list[Tool[Any, Any]] = []
 
 def _begin(tool: Tool[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     lower_priority(_NICENESS)
     bound_process()
     tool.warm_up()
     gc.freeze()
     _tools[:] = [tool]
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
 
 
 def _nothing() -> None:

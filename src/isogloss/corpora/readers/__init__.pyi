@@ -1,10 +1,16 @@
 from ._blocks import NumberedSentences as NumberedSentences
 from ._blocks import PlainPairs as PlainPairs
 from ._checking import Problems as Problems
+from ._langlinks import Concepts as Concepts
 from ._langlinks import normal_title as normal_title
+from ._langlinks import read_sitelinks as read_sitelinks
 from ._records import BadRecordError as BadRecordError
 from ._records import Document as Document
 from ._records import DocumentReader as DocumentReader
+from ._records import DocumentReport as DocumentReport
+from ._records import Part as Part
 from ._records import numbered_lines as numbered_lines
 from ._records import parsed_object as parsed_object
+from ._streams import read_index as read_index
+from ._wikipedia import DumpPart as DumpPart
 from ._wikipedia import Page as Page

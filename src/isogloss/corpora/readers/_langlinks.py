@@ -263,13 +263,18 @@ class Concepts:
 
         Rows are named after items, ``Q1011``. Items with fewer than two of the languages are left out.
         """
-        with open_decompressed(path) as file:
-            is_json = file.read(1) in (b"[", b"{")
-        read = _json_items if is_json else _sql_items
-        sites = {f"{code.replace('-', '_')}wiki": code for code in languages}
-        rows = {(sites[site], title): item for item, site, title in read(path, sites)}
+        rows = {(code, title): item for item, code, title in read_sitelinks(path, languages)}
         common = {item for item, count in Counter(rows.values()).items() if count > 1}
         return cls({article: item for article, item in rows.items() if item in common})
+
+
+def read_sitelinks(path: PathLike, languages: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Item, language and title of each article, from Wikidata's JSON dump or ``wb_items_per_site``."""
+    with open_decompressed(path) as file:
+        is_json = file.read(1) in (b"[", b"{")
+    sites = {f"{code.replace('-', '_')}wiki": code for code in languages}
+    for item, site, title in (_json_items if is_json else _sql_items)(path, sites):
+        yield item, sites[site], title
 
 
 def _sql_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, str, str]]:

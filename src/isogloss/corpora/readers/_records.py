@@ -7,8 +7,8 @@ import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import IO, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, Protocol
 
 from isogloss.corpora._languages import same_language
 from isogloss.corpora.readers._checking import OnBad, Problems
@@ -36,6 +36,14 @@ class DocumentReport(Problems):
     documents: int = 0
     passed: Counter[str] = dataclasses.field(default_factory=Counter)
 
+    def add_part(self, part: DocumentReport) -> None:
+        """Add the account of a part of the file."""
+        self.documents += part.documents
+        self.passed.update(part.passed)
+        self.problems.update(part.problems)
+        for sentence in part.examples:
+            self.note(sentence)
+
     def __str__(self) -> str:
         parts = [f"{self.documents} documents"]
         parts += [f"{count} {kind}" for kind, count in sorted(self.passed.items())]
@@ -60,6 +68,13 @@ class BadRecordError(Exception):
     def of(self, document: Document) -> BadRecordError:
         """Return the same with the title of a document, or its id, in the sentence."""
         return BadRecordError(self.problem, f"{document.title or document.id!r:.80}: {self.what}")
+
+
+class Part(Protocol):
+    """A part of a file that can be read without the others; it can be sent to another process."""
+
+    def read(self) -> tuple[list[Document], DocumentReport]:
+        """The documents, as :meth:`DocumentReader.raw` yields them, and an account of this part."""
 
 
 class DocumentReader(abc.ABC):
@@ -89,6 +104,10 @@ class DocumentReader(abc.ABC):
     @abc.abstractmethod
     def raw(self) -> Iterator[Document]:
         """Documents whose texts :meth:`preparer` has not worked on; fills :attr:`report`."""
+
+    def parts(self) -> Sequence[Part]:
+        """Parts of the file, in order, that several processes can read; none if it is read in one go."""
+        return ()
 
     def preparer(self) -> Callable[[str], str]:
         """The function that prepares a text for the tokeniser, for example by removing markup.

@@ -1,23 +1,26 @@
 """Articles of Wikipedia from its XML dumps (``LANGwiki-DATE-pages-articles.xml.bz2``), one page at a time.
 
-The dump is read as it is unpacked, multistream dumps too, and never held in memory.
+The dump is read as it is unpacked and never held in memory. Parts of a multistream dump can be read in
+several processes (:meth:`WikipediaDump.parts`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from copy import copy
 from functools import cached_property
 from typing import IO, cast
 
 from isogloss.corpora.readers._checking import OnBad
 from isogloss.corpora.readers._markup import BoundedWikiMarkup
 from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, DocumentReport
+from isogloss.corpora.readers._streams import CHUNK_BYTES, Span, find_spans, read_span
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
-CHUNK_BYTES = 1 << 18
 MAX_PAGE_CHARS = 1 << 22
 """Letters of a page; longer ones are left out. MediaWiki takes at most 2 MiB."""
 
@@ -25,6 +28,9 @@ MAX_ELEMENT_CHARS = 1 << 26
 """Letters of an element after which the file is taken for no dump."""
 
 MAX_NAMESPACES = 1_000
+
+NEWEST_VERSION = (0, 11)
+"""Version of the export format that is known; https://www.mediawiki.org/xml/export-0.11/ describes it."""
 
 HIDDEN_NAMESPACES = (6, 14)
 """Numbers of the namespaces of pictures and of categories."""
@@ -108,34 +114,71 @@ class WikipediaDump(DocumentReader):
 
     def raw(self) -> Iterator[Document]:
         """The articles with their markup."""
-        report = self.report = DocumentReport()
-        lang = self.lang or self.site.get("dbname", "").removesuffix("wiki").replace("_", "-")
+        self.report = DocumentReport()
+        return self._articles(self.pages(), lambda page: f"{self.path}:{page.line}")
+
+    def parts(self) -> list[DumpPart]:
+        """Parts of a multistream dump; none of any other."""
+        return [DumpPart(self, span) for span in find_spans(self.path)]
+
+    def pages(self, span: Span | None = None) -> Iterator[Page]:
+        """Every page of the dump, redirects too, or of a span of its streams."""
+        with open_decompressed(self.path) as file:
+            parser = _PageParser(self.path)
+            if span is not None and span.start:
+                parser.feed(b"<mediawiki>")
+            try:
+                for chunk in _chunks(file) if span is None else read_span(self.path, span):
+                    parser.feed(chunk)
+                    yield from parser.take()
+                parser.feed(b"" if span is None or span.last else b"</mediawiki>", final=True)
+            except BadRecordError as bad:
+                yield from parser.take()
+                where = f"{self.path}:{parser.line}" if span is None else _place(self.path, span)
+                self._leave_out(bad, where)
+
+    def _articles(self, pages: Iterable[Page], place_of: Callable[[Page], str]) -> Iterator[Document]:
+        """The pages that are articles; counts the others."""
+        lang, report = self._lang, self.report
         wanted = {str(number) for number in self.namespaces}
-        for page in self.pages():
-            place = f"{self.path}:{page.line}"
+        for page in pages:
             if reason := _passed_over(page, wanted):
                 report.passed[reason] += 1
             elif not page.title:
-                self._leave_out(BadRecordError("without title", "the page has no title"), place)
+                self._leave_out(BadRecordError("without title", "the page has no title"), place_of(page))
             elif page.too_long:
                 message = f"the page {page.title!r:.80} has more than {MAX_PAGE_CHARS:,} letters"
-                self._leave_out(BadRecordError("too long", message), place)
+                self._leave_out(BadRecordError("too long", message), place_of(page))
             else:
                 report.documents += 1
-                yield Document(page.title, page.text, lang, page.title, place)
+                yield Document(page.title, page.text, lang, page.title, place_of(page))
+
+    @property
+    def _lang(self) -> str:
+        return self.lang or self.site.get("dbname", "").removesuffix("wiki").replace("_", "-")
+
+
+def _place(path: str, span: Span) -> str:
+    return f"{path}: bytes {span.start:,} to {span.end:,}"
+
+
+@dataclasses.dataclass(frozen=True)
+class DumpPart:
+    """Some streams of a multistream dump."""
+
+    dump: WikipediaDump
+    span: Span
+
+    def read(self) -> tuple[list[Document], DocumentReport]:
+        """The articles with their markup, and an account of the other pages."""
+        reader = copy(self.dump)
+        reader.report = DocumentReport()
+        place = _place(reader.path, self.span)
+        return list(reader._articles(reader.pages(self.span), lambda page: place)), reader.report
 
     def pages(self) -> Iterator[Page]:
-        """Every page of the dump, redirects too."""
-        with open_decompressed(self.path) as file:
-            parser = _PageParser(self.path)
-            try:
-                while chunk := _read(file):
-                    parser.feed(chunk)
-                    yield from parser.take()
-                parser.feed(b"", final=True)
-            except BadRecordError as bad:
-                yield from parser.take()
-                self._leave_out(bad, f"{self.path}:{parser.line}")
+        """Every page, redirects too."""
+        return copy(self.dump).pages(self.span)
 
 
 def _passed_over(page: Page, namespaces: set[str]) -> str | None:
@@ -147,6 +190,11 @@ def _passed_over(page: Page, namespaces: set[str]) -> str | None:
     if page.model != "wikitext":
         return "not wikitext"
     return None if page.too_long or page.text.strip() else "without text"
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := _read(file):
+        yield chunk
 
 
 def _read(file: IO[bytes]) -> bytes:
@@ -185,7 +233,9 @@ class _PageParser(XmlReader):
         """Begin a page, or something in it."""
         self._open.append(name)
         self._parts, self._length = [], 0
-        if name == "page":
+        if name == "mediawiki":
+            self._check_version(attributes.get("version", ""))
+        elif name == "page":
             self._page, self.began = Page(self.line), True
         elif name == "redirect" and self._page is not None:
             self._page.redirect = attributes.get("title", "")
@@ -215,6 +265,15 @@ class _PageParser(XmlReader):
                 page.namespace = text
         elif name in ("text", "model") and "revision" in self._open:
             setattr(page, name, text)
+
+    def _check_version(self, version: str) -> None:
+        """Refuse a format that is newer than what is known here: it may say things in another way."""
+        numbers = re.fullmatch(r"([0-9]{1,6})\.([0-9]{1,6})", version)
+        if numbers and tuple(map(int, numbers.groups())) > NEWEST_VERSION:
+            raise self.refused(
+                f"the export format is of version {version}, and this isogloss reads versions up to "
+                f"{'.'.join(map(str, NEWEST_VERSION))}; update isogloss, or get an older dump"
+            )
 
     def text(self, text: str) -> None:
         """Keep the text of the element that is open."""

@@ -18,11 +18,12 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from isogloss.corpora import PageIndex, WikipediaDump
-from isogloss.corpora.readers import Page, normal_title
+from isogloss.corpora import PageIndex, ProcessMap, WikipediaDump
+from isogloss.corpora.readers import DumpPart, Page, normal_title
 from isogloss.events.annotate._names import capitalises_nouns
 from isogloss.events.annotate._words import stop_words
 from isogloss.events.annotate.concepts._dictionary import (
@@ -34,6 +35,7 @@ from isogloss.events.annotate.concepts._dictionary import (
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language
+from isogloss.threads import count_threads
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +45,9 @@ _LINK = re.compile(
 _HIDDEN = re.compile(r"\{\{[^{}]*\}\}|<ref[^<]*</ref>")
 _COUNTED_WORD = re.compile(r"\w{2,40}")
 _BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
+
+PARTS_BEFORE_FORGETTING = 64
+"""Parts of a dump, of some hundred pages each, between two times that rare phrases are dropped."""
 
 Align = Callable[[str, str], str | None]
 PhraseWords = tuple[str, ...]
@@ -86,8 +91,20 @@ class LinkCounts:
                 if text[max(0, found.start() - 2) : found.start()][:1].isalnum():
                     self.capitals[target] += 1 if shown[0].isupper() else -1
 
+    def merge(self, other: LinkCounts) -> None:
+        """Add the counts of other pages of the language, which come after these."""
+        for words, targets in other.links.items():
+            self.links[words].update(targets)
+        self.capitals.update(other.capitals)
+        self.pages.update(other.pages)
+        first = len(self.titles)
+        self.titles.update((first + number, title) for number, title in other.titles.items())
+        self.redirects.update(other.redirects)
+
     def forget_rare(self, max_phrases: int) -> None:
-        """Drop the phrases that only one page links, when there are too many phrases."""
+        """Drop the phrases that only one page links, and words of one page, when there are too many."""
+        if len(self.pages) > max_phrases:  # a phrase is kept, however few of the pages with a word link it
+            self.pages = Counter({word: count for word, count in self.pages.items() if count > 1})
         if len(self.links) > max_phrases:
             rare = [words for words, targets in self.links.items() if targets.total() < 2]
             for words in rare:
@@ -104,6 +121,7 @@ def build_concepts(
     min_share: float = 0.5,
     min_linked: float = 0.05,
     max_phrases: int = 5_000_000,
+    n_jobs: int | None = None,
     progress: Callable[[str, int], None] = lambda what, count: None,
 ) -> None:
     """Build a concept dictionary.
@@ -124,7 +142,10 @@ def build_concepts(
     min_linked : float
         Minimum share of the pages with a word that link it.
     max_phrases : int
-        Phrases of a language kept in memory, about 400 bytes each; beyond that, rare ones are dropped.
+        Phrases of a language kept in memory, about 400 bytes each, and words; beyond that, rare ones are
+        dropped.
+    n_jobs : int, optional
+        Processes that read multistream dumps; one by default, -1 for one per core.
     progress : callable
         Called with the language and the number of pages read so far.
 
@@ -143,12 +164,7 @@ def build_concepts(
     phrases, votes = {}, Counter[str]()
     for code, dump in dumps.items():
         lang = language(code).code
-        counts = LinkCounts(lang)
-        for number, page in enumerate(_articles(dump), 1):
-            counts.add(page)
-            if number % 10_000 == 0:
-                counts.forget_rare(max_phrases)
-                progress(lang, number)
+        counts = _count_links(dump, lang, max_phrases, count_threads(n_jobs), progress)
         if not counts.titles:
             raise CorpusError(
                 f"{dump.path}: has no article; expected pages-articles of a Wikipedia, .xml or .xml.bz2"
@@ -159,8 +175,37 @@ def build_concepts(
     write_concepts(folder, phrases, (name for name, vote in votes.items() if vote > 0))
 
 
-def _articles(dump: WikipediaDump) -> Iterator[Page]:
-    return (page for page in dump.pages() if page.namespace == "0" and page.title)
+def _count_links(
+    dump: WikipediaDump, lang: str, max_phrases: int, n_jobs: int, progress: Callable[[str, int], None]
+) -> LinkCounts:
+    """Count the links of a dump: of one with many streams in parts, in several processes."""
+    counts = LinkCounts(lang)
+    parts = dump.parts()
+    if not parts:
+        for number, page in enumerate(_articles(dump.pages()), 1):
+            counts.add(page)
+            if number % 10_000 == 0:
+                counts.forget_rare(max_phrases)
+                progress(lang, number)
+        return counts
+    with ProcessMap(partial(_count_part, lang), n_jobs) as count_each:
+        for number, part in enumerate(count_each(parts), 1):
+            counts.merge(part)
+            if number % PARTS_BEFORE_FORGETTING == 0:
+                counts.forget_rare(max_phrases)
+            progress(lang, len(counts.titles))
+    return counts
+
+
+def _count_part(lang: str, part: DumpPart) -> LinkCounts:
+    counts = LinkCounts(lang)
+    for page in _articles(part.pages()):
+        counts.add(page)
+    return counts
+
+
+def _articles(pages: Iterable[Page]) -> Iterator[Page]:
+    return (page for page in pages if page.namespace == "0" and page.title)
 
 
 def _phrases(
