@@ -22,5 +22,6 @@ from . import text as text
 from . import threads as threads
 from . import topics as topics
 from . import views as views
+from . import wikipedia as wikipedia
 
 __version__: str

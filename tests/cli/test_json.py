@@ -71,6 +71,8 @@ RUN = {
     "similar topics": ("hub",),
     "token list": STORE,
     "token make": ("read", *STORE),
+    "wikipedia sample": ("mirror", "--articles", 40, "--languages", "en,sl"),
+    "wikipedia plan": ("en", "sl", "--dumps", "mirror", "--offline"),
     "work": ("--once", *STORE),
 }
 """Commands that take little time, with arguments, in an order in which they find what they need."""
@@ -82,6 +84,7 @@ AFTER = {
     "delete": "ingest",
     "network compare": "network learn",
     "token list": "token make",
+    "wikipedia plan": "wikipedia sample",
 }
 """Commands that need the output of another."""
 

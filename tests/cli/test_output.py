@@ -64,6 +64,8 @@ REFUSED = {
     "similar fit --output",
     *("align sentences --output", "align export --output", "dictionary from-text --output"),
     *("dictionary vectors --output", "views fit --save", "views plot --output"),
+    "wikipedia build --output",
+    "wikipedia plan --output",
 }
 """Outputs that are folders, databases, models, or added to."""
 
@@ -77,6 +79,7 @@ INPUTS = {
         "corpus",
         "dictionary",
         "disk",
+        "dumps",
         "fertility",
         "file",
         "files",

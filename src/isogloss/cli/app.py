@@ -96,6 +96,11 @@ class _Commands(LazyGroup):
         "similar": LazyCommand(
             "isogloss.cli._similar", "similar_group", "Find similar documents across languages."
         ),
+        "wikipedia": LazyCommand(
+            "isogloss.cli._wikipedia",
+            "wikipedia_group",
+            "Build a corpus, a similarity model and a concept dictionary from Wikipedia.",
+        ),
         "network": LazyCommand(
             "isogloss.cli.network._commands", "network_group", "Query, learn and draw Bayesian networks."
         ),

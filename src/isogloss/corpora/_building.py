@@ -176,7 +176,11 @@ class _Counted:
         passed, problems = self.passed, self.bad
         if isinstance(self.reader, DocumentReader) and not self.in_parts:
             passed, problems = passed + self.reader.report.passed, self.reader.report.problems
-        return {"read": self.read, "left_out": dict(passed), "bad": dict(problems)}
+        return {
+            "read": self.read,
+            "left_out": dict(sorted(passed.items())),
+            "bad": dict(sorted(problems.items())),
+        }
 
     def write(self, place: Path, row_of: Mapping[str, int], min_df: int) -> dict[str, Any]:
         """Write the files of the language and return their description for the header."""

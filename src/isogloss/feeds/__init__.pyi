@@ -7,6 +7,7 @@ from ._fetcher import Fetcher as Fetcher
 from ._fetcher import FetchLimits as FetchLimits
 from ._fetcher import FetchResponse as FetchResponse
 from ._fetcher import RedirectError as RedirectError
+from ._fetcher import parse_retry_after as parse_retry_after
 from ._pages import PageLimits as PageLimits
 from ._pages import extract_text as extract_text
 from ._parsing import FeedReader as FeedReader

@@ -1,6 +1,7 @@
 from ._files import PathLike as PathLike
 from ._files import atomic_write as atomic_write
 from ._files import check_writable as check_writable
+from ._files import lock_file as lock_file
 from ._files import open_binary as open_binary
 from ._files import open_decompressed as open_decompressed
 from ._files import report_reads as report_reads

@@ -10,6 +10,7 @@ import lzma
 import os
 import secrets
 import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -182,6 +183,18 @@ def check_writable(path: PathLike, error: type[IsoglossError] = CorpusError) -> 
         raise error(f"{os.fspath(path)}: cannot be written; give the path of a file in a folder that exists")
     if not os.access(target.parent, os.W_OK):
         raise error(f"{os.fspath(path)}: cannot be written; its folder is read-only")
+
+
+def lock_file(handle: int) -> None:
+    """Lock an open file without waiting; raise OSError if another process has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,3 +14,4 @@ from ._records import parsed_object as parsed_object
 from ._streams import read_index as read_index
 from ._wikipedia import DumpPart as DumpPart
 from ._wikipedia import Page as Page
+from ._wikipedia import is_article as is_article

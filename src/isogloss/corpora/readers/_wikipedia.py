@@ -18,7 +18,7 @@ from typing import IO, cast
 from isogloss.corpora.readers._checking import OnBad
 from isogloss.corpora.readers._markup import BoundedWikiMarkup
 from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, DocumentReport
-from isogloss.corpora.readers._streams import CHUNK_BYTES, Span, find_spans, read_span
+from isogloss.corpora.readers._streams import CHUNK_BYTES, Span, find_spans, find_streams, read_span
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
 MAX_PAGE_CHARS = 1 << 22
@@ -121,6 +121,10 @@ class WikipediaDump(DocumentReader):
         """Parts of a multistream dump; none of any other."""
         return [DumpPart(self, span) for span in find_spans(self.path)]
 
+    def streams(self) -> list[int]:
+        """Where the bzip2 streams of the dump begin; none if it is compressed in another way."""
+        return find_streams(self.path)
+
     def pages(self, span: Span | None = None) -> Iterator[Page]:
         """Every page of the dump, redirects too, or of a span of its streams."""
         with open_decompressed(self.path) as file:
@@ -181,6 +185,11 @@ class DumpPart:
         return copy(self.dump).pages(self.span)
 
 
+def is_article(page: Page) -> bool:
+    """Return whether a page is an article: wikitext of the main namespace, and no redirect."""
+    return _passed_over(page, {"0"}) is None
+
+
 def _passed_over(page: Page, namespaces: set[str]) -> str | None:
     """Why a page is not an article, if it is not."""
     if page.namespace not in namespaces:
@@ -202,7 +211,9 @@ def _read(file: IO[bytes]) -> bytes:
     try:
         return cast("io.BufferedIOBase", file).read1(CHUNK_BYTES)
     except (EOFError, OSError) as reason:
-        raise BadRecordError("cut short", f"the dump is cut short or damaged ({reason})") from reason
+        raise BadRecordError(
+            "cut short", f"the dump is cut short or damaged ({reason}); get the file again"
+        ) from reason
 
 
 class _PageParser(XmlReader):

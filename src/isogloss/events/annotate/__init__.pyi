@@ -27,6 +27,7 @@ from .concepts._dictionary import phrase_words as phrase_words
 from .concepts._lexicons import LexiconReport as LexiconReport
 from .concepts._lexicons import TranslationCounts as TranslationCounts
 from .concepts._lexicons import build_lexicon_concepts as build_lexicon_concepts
+from .concepts._wikipedia import LinkCounts as LinkCounts
 from .concepts._wikipedia import build_concepts as build_concepts
 from .concepts._wordnets import WordnetReport as WordnetReport
 from .concepts._wordnets import build_wordnet_concepts as build_wordnet_concepts

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from isogloss.exceptions import StoreError
+from isogloss.io import lock_file
 from isogloss.service._background import BackgroundThread, Worker
 from isogloss.store import PostgresDatabase, SQLiteDatabase, Store
 from isogloss.store.postgres import connection_parameters, set_server_timeouts
@@ -98,7 +98,7 @@ class _FileLock(_Lock):
                 f"{self.path}: cannot be opened ({error.strerror}); the worker locks this file"
             ) from error
         try:
-            _lock(handle)
+            lock_file(handle)
         except OSError:
             os.close(handle)
             return False
@@ -112,18 +112,6 @@ class _FileLock(_Lock):
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
-
-
-def _lock(handle: int) -> None:
-    """Lock an open file without waiting; raise OSError if another process has locked it."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class _AdvisoryLock(_Lock):

@@ -1,0 +1,15 @@
+from ._build import BuildSettings as BuildSettings
+from ._build import Built as Built
+from ._build import build as build
+from ._catalogue import DumpFile as DumpFile
+from ._catalogue import Links as Links
+from ._catalogue import Need as Need
+from ._catalogue import files_on_disk as files_on_disk
+from ._catalogue import needed_files as needed_files
+from ._catalogue import wiki_of as wiki_of
+from ._http import MIRROR as MIRROR
+from ._http import Mirror as Mirror
+from ._http import check_file as check_file
+from ._plan import BuildPlan as BuildPlan
+from ._plan import plan_build as plan_build
+from ._sample import write_sample as write_sample
