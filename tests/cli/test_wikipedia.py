@@ -98,7 +98,7 @@ def test_downloads_alone(server):
 
 def test_wrong_usage():
     assert "expected your e-mail or web address" in call("download", "en", "sl").output
-    assert "expected wikidata or langlinks" in call("plan", "en", "sl", "--links", "x").output
+    assert "wikidata" in call("plan", "en", "sl", "--links", "x").output
     missing = call("en", "sl", "-o", "wiki", "--force")
     assert "has no enwiki-DATE-pages-articles-multistream.xml.bz2" in str(missing.exception)
     Path("mine").mkdir()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.filesize import decimal
@@ -41,9 +41,8 @@ Dumps = Annotated[
     Path, typer.Option(help="The folder of the dumps, which may lie in subfolders; downloads go there.")
 ]
 LinksOption = Annotated[
-    str,
+    Literal["wikidata", "langlinks"],
     typer.Option(
-        metavar="wikidata|langlinks",
         help="What says which articles are about the same subject: a table of Wikidata, or tables of each "
         "Wikipedia.",
     ),
@@ -116,7 +115,7 @@ def build(
     require_extra("wikipedia", "isogloss wikipedia")
     settings = BuildSettings(
         _codes(languages),
-        _links(links),
+        links,
         min_words=min_words,
         min_df=min_df,
         dimensions=dimensions,
@@ -168,7 +167,7 @@ def plan(
 
     settings = BuildSettings(
         _codes(languages),
-        _links(links),
+        links,
         dimensions=dimensions,
         max_features=max_features,
         batch_rows=batch_rows,
@@ -201,7 +200,7 @@ def download(
     """
     from isogloss.wikipedia import BuildSettings
 
-    settings = BuildSettings(_codes(languages), _links(links))
+    settings = BuildSettings(_codes(languages), links)
     files = _files(settings, dumps, mirror, contact, date, find=True)
     paths = _download(Console(stderr=True), files, dumps, _mirror(mirror, contact))
     if as_json:
@@ -235,12 +234,6 @@ def sample(
 def _codes(given: list[str]) -> tuple[str, ...]:
     """Codes of languages, each once; also given with commas."""
     return tuple(dict.fromkeys(code for text in given for code in text.split(",") if code))
-
-
-def _links(text: str) -> Any:
-    if text not in ("wikidata", "langlinks"):
-        raise typer.BadParameter(f"--links {text}: expected wikidata or langlinks")
-    return text
 
 
 def _mirror(url: str, contact: str) -> Mirror:
@@ -300,11 +293,11 @@ def _counting(console: Console) -> Iterator[Callable[[str, str, int], None]]:
     with console.status("checking the dumps") as status:
 
         def count(step: str, what: str, number: int) -> None:
-            said = f"{step}: {what}" + (f" {number:,}" if number else "")
+            line = f"{step}: {what}" + (f" {number:,}" if number else "")
             if [step, what] != last and not console.is_terminal:
-                console.print(escape(said), highlight=False)
+                console.print(escape(line), highlight=False)
             last[:] = [step, what]
-            status.update(escape(said))
+            status.update(escape(line))
 
         yield count
 
@@ -359,8 +352,8 @@ def _files_table(files: list[DumpFile]) -> Table:
 
 
 def _plan_table(plan: BuildPlan) -> Table:
-    said = "" if plan.tried else "; typical figures, as not all dumps are on disk"
-    table = Table(title=f"expected, {plan.n_jobs} processes{said}", title_justify="left")
+    note = "" if plan.tried else "; typical figures, as not all dumps are on disk"
+    table = Table(title=f"expected, {plan.n_jobs} processes{note}", title_justify="left")
     for name in ("step", "time", "memory", "disk"):
         table.add_column(name, justify="left" if name == "step" else "right")
     if plan.download_bytes:

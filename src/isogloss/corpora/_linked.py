@@ -144,9 +144,9 @@ class LinkedArticles:
                 storage.write_array(place / code / "rows.npy", rows.astype(np.int32))
                 digest.update(code.encode() + keys.tobytes() + rows.tobytes())
                 articles[code] = len(keys)
-            said = {"format": FORMAT, "version": VERSION, "rows": len(names), "articles": articles}
+            header = {"format": FORMAT, "version": VERSION, "rows": len(names), "articles": articles}
             with atomic_write(place / HEADER) as file:
-                file.write(json.dumps(said | {"digest": digest.hexdigest()}, indent=1).encode())
+                file.write(json.dumps(header | {"digest": digest.hexdigest()}, indent=1).encode())
         return cls(folder)
 
 

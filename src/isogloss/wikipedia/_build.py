@@ -169,7 +169,7 @@ def build(
     >>> settings = BuildSettings(("en", "sl"), min_df=1, dimensions=10)
     >>> built = build("wiki", "mirror", settings)
     >>> sorted(path.name for path in built.folder.iterdir() if path.name[0] != ".")
-    ['concepts', 'corpus', 'evaluation.json', 'links', 'similarity.isogloss', 'wikipedia.json']
+    ['concepts', 'corpus', 'dumps.json', 'evaluation.json', 'links', 'similarity.isogloss', 'wikipedia.json']
     """
     needs = needed_files(settings.languages, settings.links)
     found = files_on_disk(Path(dumps), needs)
@@ -250,18 +250,18 @@ class _Steps:
 
     def _check(self, output: Path) -> None:
         """Check sizes and digests as far as they are published, and what the dumps say they are."""
-        said = {}
+        checked: dict[str, dict[str, Any]] = {}
         for file in self.sources.files:
             assert file.path is not None
             self.progress("check", file.path.name, 0)
             check_file(file.path, file)
-            said[file.path.name] = {"bytes": file.path.stat().st_size, "sha1": file.sha1, "md5": file.md5}
+            checked[file.path.name] = {"bytes": file.path.stat().st_size, "sha1": file.sha1, "md5": file.md5}
         for code, dump in self.sources.dumps().items():
             check_dump(code, dump)
             if index := index_beside(Path(dump.path)):
-                said[Path(dump.path).name]["pages"] = check_index(dump, index)
+                checked[Path(dump.path).name]["pages"] = check_index(dump, index)
         with atomic_write(output) as out:
-            out.write(json.dumps(said, indent=1).encode())
+            out.write(json.dumps(checked, indent=1).encode())
 
     def _link(self, output: Path) -> None:
         codes = self.settings.languages
@@ -329,12 +329,12 @@ class _Steps:
 
 def check_dump(code: str, dump: WikipediaDump) -> None:
     """Refuse a dump that is none, or is of another wiki than its name says."""
-    said = dump.site.get("dbname", "")
-    if said and said != wiki_of(code):
+    wiki = dump.site.get("dbname", "")
+    if wiki and wiki != wiki_of(code):
         raise CorpusError(
-            f"{dump.path}: is a dump of {said}, and its name says {wiki_of(code)}; has the file been renamed?"
+            f"{dump.path}: is a dump of {wiki}, and its name says {wiki_of(code)}; has the file been renamed?"
         )
-    if not said:
+    if not wiki:
         next(dump.pages(), None)  # says what is wrong, and where
         raise CorpusError(f"{dump.path}: does not say which wiki it is a dump of; expected {wiki_of(code)}")
 

@@ -148,10 +148,12 @@ def parse_status(content: bytes, place: str) -> dict[str, Published]:
     try:
         jobs: Mapping[str, Any] = json.loads(content)["jobs"]
         return {
-            str(name): Published(int(said.get("size", -1)), *(str(said.get(k, "")) for k in ("sha1", "md5")))
+            str(name): Published(
+                int(entry.get("size", -1)), *(str(entry.get(k, "")) for k in ("sha1", "md5"))
+            )
             for job in jobs.values()
             if job.get("status") == "done"
-            for name, said in job.get("files", {}).items()
+            for name, entry in job.get("files", {}).items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as reason:
         raise CorpusError(

@@ -148,9 +148,9 @@ class BuildState:
         return steps
 
     def _write(self) -> None:
-        said = {"format": FORMAT, "version": VERSION, "plan": self._plan, "steps": self._steps}
+        state = {"format": FORMAT, "version": VERSION, "plan": self._plan, "steps": self._steps}
         with atomic_write(self._path) as file:
-            file.write(json.dumps(said, indent=1).encode())
+            file.write(json.dumps(state, indent=1).encode())
 
 
 @contextmanager

@@ -109,8 +109,8 @@ def read_span(path: PathLike, span: Span) -> Iterator[bytes]:
 
 
 def _cut_short(start: int, reason: str) -> BadRecordError:
-    said = f"the stream at byte {start:,} is cut short or damaged ({reason}); get the file again"
-    return BadRecordError("cut short", said)
+    message = f"the stream at byte {start:,} is cut short or damaged ({reason}); get the file again"
+    return BadRecordError("cut short", message)
 
 
 def read_index(path: PathLike) -> tuple[list[int], int]:
@@ -129,7 +129,7 @@ def read_index(path: PathLike) -> tuple[list[int], int]:
         for number, line in enumerate(file, 1):
             offset = line.partition(b":")[0]
             if not offset.isdigit():
-                said = "expected 'offset:number:title', as in the index of a multistream dump"
-                raise CorpusError(f"{os.fspath(path)}:{number}: {line[:60]!r} is no entry; {said}")
+                expected = "expected 'offset:number:title', as in the index of a multistream dump"
+                raise CorpusError(f"{os.fspath(path)}:{number}: {line[:60]!r} is no entry; {expected}")
             offsets[int(offset)] = None
     return list(offsets), number
