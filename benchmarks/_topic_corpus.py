@@ -12,6 +12,8 @@ from scipy import sparse
 from isogloss.corpora import Corpus, Settings
 
 TOPIC_WORDS, TOPICS_OF_A_DOCUMENT, TOPICAL = 200, 3, 0.2
+# Documents that are drawn together, so that a large corpus needs little memory beside its counts.
+ROWS_TOGETHER = 20_000
 
 
 class TopicCorpus(Corpus):
@@ -54,8 +56,18 @@ class TopicCorpus(Corpus):
         number = self.index(language)
         rng = np.random.default_rng([self.seed, number])
         about = self.about[self.presence[:, number]]
-        n = len(about)
         of_topics = rng.integers(self.words, size=(self.topics, TOPIC_WORDS))
+        parts = [
+            self._counts(rng, of_topics, about[start : start + ROWS_TOGETHER])
+            for start in range(0, len(about), ROWS_TOGETHER)
+        ]
+        return sparse.vstack(parts, format="csr")
+
+    def _counts(
+        self, rng: np.random.Generator, of_topics: NDArray[np.int64], about: NDArray[np.int64]
+    ) -> Any:
+        """Counts of some documents."""
+        n = len(about)
         topic = about[np.arange(n)[:, None], rng.integers(TOPICS_OF_A_DOCUMENT, size=(n, self.length))]
         topical = of_topics[topic, zipf(rng, TOPIC_WORDS, (n, self.length))]
         general = zipf(rng, self.words, (n, self.length))

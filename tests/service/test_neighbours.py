@@ -9,6 +9,7 @@ pytest.importorskip("fastapi")
 from isogloss.service.search import _neighbours as neighbours
 from isogloss.service.search import create_neighbour_index
 from isogloss.service.settings import StoreSettings
+from isogloss.similarity import GraphIndex, Index
 from isogloss.store import Update, prune_before
 from tests.service import data
 
@@ -49,3 +50,23 @@ def test_the_oldest_articles_are_removed_first(index):
     index.max_articles = 2
     index.trim()
     assert numbers(index) == {3, 4}
+
+
+def test_languages_with_many_articles_are_searched_by_a_graph(index, monkeypatch):
+    pytest.importorskip("faiss")
+    index.make_graphs()
+    assert all(isinstance(one, Index) for one in index._indexes.values())
+    before = [(near.lang, near.seq, near.similarity) for near in index.nearest(QUERY, 9, lang="en")]
+    monkeypatch.setattr(neighbours, "GRAPH_ARTICLES", 2)
+    index.make_graphs()
+    kinds = {lang: type(one) for lang, one in index._indexes.items()}
+    assert kinds == {"en": GraphIndex, "de": Index, "fr": Index}
+    after = [(near.lang, near.seq, near.similarity) for near in index.nearest(QUERY, 9, lang="en")]
+    assert [near[:2] for near in after] == [near[:2] for near in before]
+    assert [near[2] for near in after] == pytest.approx([near[2] for near in before])
+    index.max_articles = 2
+    index.trim()
+    assert numbers(index) == {3, 4}
+    monkeypatch.setattr(neighbours, "has_module", lambda name: False)
+    index.make_graphs()
+    assert isinstance(index._indexes["de"], Index)

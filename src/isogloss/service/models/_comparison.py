@@ -22,6 +22,7 @@ from isogloss.service.api.schemas import (
 )
 from isogloss.service.models._registry import Models, resolve_language
 from isogloss.similarity import Encoder, Topic, find_topics
+from isogloss.similarity.models import WordPulls
 
 TOPIC_WORDS = 10
 """Words of each end of a topic."""
@@ -45,6 +46,7 @@ class TextComparer:
             encoder=encoder, annotator=models.annotator, model=models.similarity
         )
         self._topics: dict[int, Topic] = {}
+        self._ends: dict[tuple[int, str], tuple[WordPulls, WordPulls]] = {}
         self._lock = threading.Lock()
 
     def compare(self, a: TextInput, b: TextInput) -> CompareResponse:
@@ -100,9 +102,13 @@ class TextComparer:
         ]
 
     def _words(self, component: int, sign: float, langs: list[str]) -> dict[str, list[str]]:
-        topic = self.topic(component)
-        side = topic.positive if sign >= 0 else topic.negative
-        return {lang: [word for word, _ in side[lang][:_SHARED_WORDS]] for lang in langs if lang in side}
+        """Return words of an end of a component in some languages; others are not looked at."""
+        model, end = self.models.need_similarity().words, 0 if sign >= 0 else 1
+        known = [lang for lang in langs if lang in model.languages]
+        for lang in known:
+            if (component, lang) not in self._ends:
+                (self._ends[component, lang],) = model.strongest_words(lang, [component], _SHARED_WORDS)
+        return {lang: [word for word, _ in self._ends[component, lang][end]] for lang in known}
 
     def topic(self, component: int) -> Topic:
         """Return a component with its words, from a cache."""

@@ -18,10 +18,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.extras import has_module
 from isogloss.service._background import BackgroundThread
 from isogloss.service.models import Models, SimilarityModel
 from isogloss.service.settings import Settings
-from isogloss.similarity import CrossLingualSearch, HubnessSample, Index, NearRows, SearchCandidates
+from isogloss.similarity import (
+    CrossLingualSearch,
+    GraphIndex,
+    HubnessSample,
+    Index,
+    NearRows,
+    SearchCandidates,
+)
 from isogloss.similarity.index import NO_CORRECTION, candidate_count
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
 from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
@@ -44,6 +52,9 @@ MAX_OVERFLOW = 1.05
 """How far the index grows beyond its bound before the oldest articles are removed, many at a time."""
 
 
+GRAPH_ARTICLES = 300_000
+"""Articles of a language from which on an index in memory is a graph, which misses few and is faster."""
+
 SAMPLE_INTERVAL_S = 60.0
 """Seconds between two samples of the articles of a database, which CSLS needs."""
 
@@ -61,9 +72,10 @@ class ArticleNeighbour(NamedTuple):
 class NeighbourIndex(BackgroundThread):
     """An index of articles by meaning, in memory.
 
-    Memory: bounded by the number of articles, four bytes for each dimension of a point. The newest articles
-    are kept. ``model`` is the fingerprint of the similarity model; without one the index stays empty. With
-    ``csls`` neighbours, see :class:`~isogloss.similarity.CrossLingualSearch`; 0 for the order of cosines.
+    Exact, or for languages with many articles a graph (:class:`~isogloss.similarity.GraphIndex`) where faiss
+    is installed. Memory: bounded by the number of articles, four bytes for each dimension of a point. The
+    newest articles are kept. ``model`` is the fingerprint of the similarity model; without one the index is
+    empty. ``csls``: see :class:`~isogloss.similarity.CrossLingualSearch`; 0 for the order of cosines.
     """
 
     def __init__(self, store: Store, model: str, *, max_articles: int = 200_000, csls: int = 10) -> None:
@@ -71,7 +83,7 @@ class NeighbourIndex(BackgroundThread):
         self.store, self.model, self.max_articles = store, model, max_articles
         self.position = 0
         self._trimmed_at, self._deleted = -TRIM_INTERVAL_S, 0
-        self._indexes: dict[str, Index] = {}
+        self._indexes: dict[str, Index | GraphIndex] = {}
         self._search = CrossLingualSearch(self._indexes, neighbours=csls)
         self._lock = threading.Lock()
 
@@ -126,6 +138,7 @@ class NeighbourIndex(BackgroundThread):
             try:
                 more = self.catch_up() == BATCH_POINTS
                 self.trim()
+                self.make_graphs()
                 if more:
                     continue
             except Exception:
@@ -140,6 +153,26 @@ class NeighbourIndex(BackgroundThread):
         if len(self) > MAX_OVERFLOW * self.max_articles:
             numbers = np.sort(self._numbers())
             self._remove(numbers[: len(numbers) - self.max_articles])
+
+    def make_graphs(self) -> None:
+        """Replace the exact indexes of large languages by graphs, if faiss is installed.
+
+        Only the thread that adds articles calls this, so nothing changes while a graph is built, and searches
+        go on in the index that it replaces.
+        """
+        large = [
+            lang
+            for lang, index in self._indexes.items()
+            if isinstance(index, Index) and len(index) >= GRAPH_ARTICLES and has_module("faiss")
+        ]
+        for lang in large:
+            index, start = self._indexes[lang], time.monotonic()
+            state = index.arrays()
+            graph = GraphIndex(index.dims).add(state["ids"], state["vectors"], state["times"])
+            with self._lock:
+                self._indexes[lang] = graph
+            took = time.monotonic() - start
+            logger.info("made a graph of %d articles in %s in %.0f s", len(graph), lang, took)
 
     def _replace(self, points: list[Point]) -> None:
         """Replace the points of articles, which may have another language than before, or none."""

@@ -5,3 +5,5 @@ from ._model import PackedManifest as PackedManifest
 from ._model import PackedSimilarity as PackedSimilarity
 from ._model import load_model as load_model
 from ._model import pack_model as pack_model
+from ._model import write_packed as write_packed
+from ._words import PackedWords as PackedWords
