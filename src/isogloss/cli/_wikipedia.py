@@ -73,17 +73,21 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1
 MIRROR_URL = "https://dumps.wikimedia.org"
 
 
+NewFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)]
+Download = Annotated[bool, typer.Option("--download", help="Download the dumps that are missing.")]
+Force = Annotated[bool, typer.Option("--force", help="Build even if disk or memory seem too small.")]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Start over instead of continuing an interrupted build.")
+]
+
+
 @wikipedia_group.command("build")
 def build(
     languages: LanguageCodes,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)
-    ],
+    output: NewFolder,
     dumps: Dumps = Path("dumps"),
     links: LinksOption = "wikidata",
-    download_dumps: Annotated[
-        bool, typer.Option("--download", help="Download the dumps that are missing.")
-    ] = False,
+    download_dumps: Download = False,
     mirror: MirrorOption = MIRROR_URL,
     contact: Contact = "",
     date: Date = "",
@@ -94,12 +98,8 @@ def build(
     max_features: MaxFeatures = 200_000,
     batch_rows: BatchRows = None,
     test_rows: TestRows = 2000,
-    force: Annotated[
-        bool, typer.Option("--force", help="Build even if disk or memory seem too small.")
-    ] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start over instead of continuing an interrupted build.")
-    ] = False,
+    force: Force = False,
+    restart: Restart = False,
     jobs: Jobs = -1,
     random_state: RandomState = 0,
     as_json: Json = False,

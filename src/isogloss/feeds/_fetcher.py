@@ -22,7 +22,7 @@ from isogloss.exceptions import FeedError
 from isogloss.feeds._urls import CheckedUrl, is_public
 
 logger = logging.getLogger(__name__)
-CHUNK_BYTES = 1 << 16
+READ_BYTES = 1 << 16
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RETRY_LATER = frozenset({429, 503})
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -291,7 +291,7 @@ def _chunks(response: http.client.HTTPResponse, max_bytes: int) -> Iterator[byte
     if length is not None and length > max_bytes:
         raise FeedError(f"the body is announced with {length:,} bytes; at most {max_bytes:,} are read")
     total = 0
-    while chunk := response.read1(CHUNK_BYTES):
+    while chunk := response.read1(READ_BYTES):
         total += len(chunk)
         if total > max_bytes:
             raise FeedError(f"the body has more than {max_bytes:,} bytes; raise max_bytes to read it")

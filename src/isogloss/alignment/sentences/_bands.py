@@ -29,7 +29,7 @@ MAX_ANCHOR_COUNT = 3
 MIN_ANCHORS = 10
 """With fewer anchors none is trusted."""
 
-NEIGHBOURS = 5
+ANCHOR_NEIGHBOURS = 5
 """Anchors before and after one with which it must agree, to the margin."""
 
 
@@ -134,14 +134,14 @@ def _longest_chain(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _consistent(chain: Points) -> Points:
     """Points that are as far along as the median of their neighbours."""
-    if len(chain) <= 2 * NEIGHBOURS:
+    if len(chain) <= 2 * ANCHOR_NEIGHBOURS:
         return chain[:0]
     offs = chain[:, 1] - chain[:, 0]
     windows = np.lib.stride_tricks.sliding_window_view(
-        np.pad(offs, NEIGHBOURS, mode="edge"), 2 * NEIGHBOURS + 1
+        np.pad(offs, ANCHOR_NEIGHBOURS, mode="edge"), 2 * ANCHOR_NEIGHBOURS + 1
     )
     spans = np.lib.stride_tricks.sliding_window_view(
-        np.pad(chain[:, 0], NEIGHBOURS, mode="edge"), 2 * NEIGHBOURS + 1
+        np.pad(chain[:, 0], ANCHOR_NEIGHBOURS, mode="edge"), 2 * ANCHOR_NEIGHBOURS + 1
     )
     near = np.abs(offs - np.median(windows, axis=1)) <= MARGIN / 2 + 0.2 * (spans[:, -1] - spans[:, 0])
     return np.asarray(chain[near])
