@@ -26,7 +26,6 @@ from .index._together import NearRows as NearRows
 from .index._together import search_each as search_each
 from .models._base import DocumentModel as DocumentModel
 from .models._base import TextModel as TextModel
-from .models._cca import CCASimilarity as CCASimilarity
 from .models._combined import ChannelQuality as ChannelQuality
 from .models._combined import ChannelScores as ChannelScores
 from .models._combined import CombinedSimilarity as CombinedSimilarity
@@ -40,6 +39,7 @@ from .models._encoder_view import EncodedHub as EncodedHub
 from .models._esa import ESASimilarity as ESASimilarity
 from .models._extra_views import ExtraView as ExtraView
 from .models._extra_views import ViewProjection as ViewProjection
+from .models._hub import CCASimilarity as CCASimilarity
 from .models._hub import HubSimilarity as HubSimilarity
 from .models._kmeans import KMeansSimilarity as KMeansSimilarity
 from .models._linked import LinkedSimilarity as LinkedSimilarity

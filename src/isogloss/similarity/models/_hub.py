@@ -317,6 +317,27 @@ class HubSimilarity(EngineMixin, DocumentModel):
         return scarce_directions(new, targets, ridge=max(self.ridge, _LEAST_RIDGE))
 
 
+class CCASimilarity(HubSimilarity):
+    """Canonical correlation analysis of a pair of languages (thesis, section 6.7).
+
+    With one language beside the hub the problem of hub CCA is that of CCA, so this is
+    :class:`HubSimilarity` for exactly two languages, with the same parameters and attributes.
+
+    Examples
+    --------
+    >>> CCASimilarity(100).get_params()["ridge"]
+    2.0
+    """
+
+    def _solve(self, documents: Shards) -> FittedDirections:
+        if len(documents.names) != 2:
+            raise ValueError(
+                f"CCA compares two languages and the corpus has {', '.join(documents.names)}; choose two "
+                "with corpus.select(languages=[...]), or use HubSimilarity"
+            )
+        return super()._solve(documents)
+
+
 def _find_hub(names: Sequence[str], present: NDArray[np.bool_], hub: str | None) -> str:
     if hub is None:
         return names[int(present.sum(axis=0).argmax())]
