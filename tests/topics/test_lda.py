@@ -7,6 +7,10 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation as Peer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from isogloss import io
 from isogloss.engine import Batches
@@ -321,3 +325,21 @@ def test_dask_is_local(dask_client, documents, method):
     cluster = model_of(method, engine=DaskEngine(dask_client), **settings).fit(counts)
     np.testing.assert_allclose(cluster.components_, local.components_, rtol=1e-9)
     assert len(cluster.trace_) == len(local.trace_)
+
+
+def test_topics_are_features_of_pipelines_searches_and_unions():
+    ships, banks = ["ship", "harbour", "wave", "sailor"], ["bank", "loan", "interest", "price"]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice([ships, banks][row % 2], 8)) for row in range(40)]
+    about = np.arange(40) % 2
+    topics = LatentDirichletAllocation(2, random_state=0, tol=0.1)
+    pipeline = make_pipeline(CountVectorizer(), clone(topics), LogisticRegression())
+    assert (cross_val_predict(pipeline, texts, about, cv=2) == about).all()
+    grid = {"latentdirichletallocation__n_components": [1, 2]}
+    assert GridSearchCV(pipeline, grid, cv=2).fit(texts, about).best_params_ == {next(iter(grid)): 2}
+    union = FeatureUnion([("topics", clone(topics)), ("words", TfidfTransformer())])
+    wide = make_pipeline(CountVectorizer(), union).fit_transform(texts)
+    assert wide.shape == (40, 2 + 8)
+    pytest.importorskip("pandas")
+    named = topics.set_output(transform="pandas").fit_transform(CountVectorizer().fit_transform(texts))
+    assert list(named.columns) == ["latentdirichletallocation0", "latentdirichletallocation1"]
