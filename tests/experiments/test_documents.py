@@ -13,6 +13,7 @@ from experiments import (
     documents_linked,
     documents_news,
     documents_retrieval,
+    documents_search,
     documents_tables,
     documents_topics,
     documents_verdicts,
@@ -43,6 +44,10 @@ def data(tmp_path_factory):
     for code in ("en", "de"):
         named = [f"{text} Name{row:03d}" for row, text in enumerate(sentences[code])]
         (news / f"{documents_news.NTREX[code]}.txt.gz").write_bytes(gzip.compress("\n".join(named).encode()))
+    pairs = comparable_texts(n=600, languages=("en", "de"), seed=2)
+    lines = "".join(f"test\t{en}\t{de}\n" for en, de in zip(pairs["en"], pairs["de"], strict=True))
+    (folder / "parallel" / "tatoeba").mkdir()
+    (folder / "parallel" / "tatoeba" / "en-de.tsv.gz").write_bytes(gzip.compress(lines.encode()))
     documents = "\n".join(f"d{row // 2}" for row in range(40))
     (news / "DOCUMENT_IDS.txt.gz").write_bytes(gzip.compress(documents.encode()))
     return folder
@@ -83,6 +88,21 @@ def test_retrieval_writes_its_report(data, tmp_path):
     figures = json.loads((report / "report.json").read_text())
     assert figures["amrr"]["strict | hub CCA | 20"][0] > 0.2
     assert "holds" in (report / "report.md").read_text()
+
+
+@pytest.mark.slow
+def test_searches_are_set_beside_their_evaluation(data, tmp_path):
+    documents_search.main([str(tmp_path), "--quick", "--data", str(data)])
+    report = tmp_path / "documents_search"
+    figures = json.loads((report / "report.json").read_text())
+    assert figures["searches"]["strict words, strict, searched"][0] > 0.2
+    assert set(figures["channels"]) == {
+        f"{words}, {setting}, {channel}"
+        for words in ("strict words", "all words")
+        for setting in ("strict", "halves", "apart")
+        for channel in ("latent", "names", "100 pages", "all pages")
+    }
+    assert "CSLS, all others" in (report / "report.md").read_text()
 
 
 def test_news_writes_its_report(data, tmp_path):
