@@ -61,7 +61,7 @@ REFUSED = {
         "corpus split --test",
         "dictionary build --save",
     ),
-    "similar fit --output",
+    *("similar fit --output", "similar pack --output"),
     *("align sentences --output", "align export --output", "dictionary from-text --output"),
     *("dictionary vectors --output", "views fit --save", "views plot --output"),
     "wikipedia build --output",
