@@ -268,8 +268,9 @@ def test_single_stream_dumps_give_the_same_corpus(built, mirror, tmp_path):
         plain = path.with_name(path.name.replace("-multistream", ""))
         plain.write_bytes(bz2.compress(bz2.decompress(path.read_bytes())))
         path.unlink()
-    other = build(tmp_path / "wiki", folder, BuildSettings(**SETTINGS))
+    other = build(tmp_path / "wiki", folder, BuildSettings(**SETTINGS), n_jobs=2)
     assert contents(other.corpus) == contents(built.corpus)
+    assert other.model.read_bytes() == built.model.read_bytes()
     assert contents(other.concepts) == contents(built.concepts)
 
 

@@ -303,7 +303,7 @@ class _Steps:
         train, _ = self._split(corpus)
         model = self.settings.model(self.n_jobs)
         self.progress("space", f"{model.plan_fit(train)}; rows", len(train))
-        io.save(model.fit(train), output)
+        io.save(model.fit(train).set_params(n_jobs=None), output)
 
     def _evaluate(self, output: Path, model: Path, corpus: ComparableCorpus) -> None:
         _, test = self._split(corpus)
