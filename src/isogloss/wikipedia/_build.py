@@ -303,7 +303,10 @@ class _Steps:
         train, _ = self._split(corpus)
         model = self.settings.model(self.n_jobs)
         self.progress("space", f"{model.plan_fit(train)}; rows", len(train))
-        io.save(model.fit(train).set_params(n_jobs=None), output)
+        model.fit(train)
+        for each in (model, model.anchor_):  # the file is the same, however many processes made it
+            each.set_params(n_jobs=None)
+        io.save(model, output)
 
     def _evaluate(self, output: Path, model: Path, corpus: ComparableCorpus) -> None:
         _, test = self._split(corpus)
