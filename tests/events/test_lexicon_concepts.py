@@ -191,9 +191,9 @@ def test_wrong_options_are_refused(tmp_path, options, said):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"strike\n", "does not have what is needed"),
-        (b"strike\tStreik\tmany\n", "does not have what is needed"),
-        (b"\xff\xff\tStreik\n", "does not have what is needed"),
+        (b"strike\n", "is incomplete; expected source, target"),
+        (b"strike\tStreik\tmany\n", "is incomplete; expected source, target"),
+        (b"\xff\xff\tStreik\n", "is incomplete; expected source, target"),
     ],
 )
 def test_a_broken_lexicon_is_refused(tmp_path, content, said):
