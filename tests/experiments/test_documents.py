@@ -165,10 +165,12 @@ def test_the_figure_of_dimensions_is_written(data, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def short_texts(data):
+def short_texts(tmp_path_factory):
     """Paragraphs of help pages, and pairs of sentences, in the forms of the shared data."""
-    pages, pairs = (data / "parallel" / name for name in ("lohelp", "tatoeba"))
-    pages.mkdir()
+    folder = tmp_path_factory.mktemp("short")
+    (folder / "docs" / "lohelp").mkdir(parents=True)
+    pages, pairs = (folder / "parallel" / name for name in ("lohelp", "tatoeba"))
+    pages.mkdir(parents=True)
     pairs.mkdir()
     codes = tuple(dict.fromkeys([*documents_defaults.PARAGRAPHS, *documents_defaults.TATOEBA]))
     texts = comparable_texts(n=240, topics=8, languages=codes)
@@ -180,7 +182,7 @@ def short_texts(data):
     for code in documents_defaults.TATOEBA:
         lines = [f"train\t{texts['en'][row]}\t{texts[code][row]}" for row in range(240) if row % 5]
         (pairs / f"en-{code}.tsv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    return data
+    return folder
 
 
 def test_the_defaults_are_compared_on_short_texts(short_texts, tmp_path):

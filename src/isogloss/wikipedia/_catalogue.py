@@ -24,7 +24,7 @@ PLAIN_ARTICLES = "pages-articles.xml.bz2"
 ITEMS, LANGLINKS, PAGE, REDIRECT = "wb_items_per_site", "langlinks", "page", "redirect"
 WIKIDATA = "wikidatawiki"
 
-_NAME = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*wiki)-(?P<date>[0-9]{8}|latest)-(?P<kind>[\w.-]+)")
+_NAME = re.compile(r"\A(?P<wiki>[a-z][a-z0-9_]*wiki)-(?P<date>[0-9]{8}|latest)-(?P<kind>[\w.-]+)")
 
 
 def wiki_of(code: str) -> str:
