@@ -93,6 +93,7 @@ LYING = archive_of(
     + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 100000), }".ljust(117)
     + b"\n"
 )
+LATER = b"PK\x01\x02\x14\x03\xff".join(archive_of(b"").split(b"PK\x01\x02\x14\x03\x14"))
 FINDS = {
     "a weekday in the first week of the calendar": ("text", ("en", "She came on Saturday. 5 Yesterday.")),
     "a day after the last of the calendar": ("text", ("ru", "завтра, послезавтра")),
@@ -193,7 +194,17 @@ FINDS = {
             + bytes(8),
         ),
     ),
+    "a segment of a translation memory with a line break": (
+        "bitext",
+        (
+            "tmx",
+            b'<tmx version="1.4"><header/><body><tu><tuv xml:lang="en"><seg>the\nhouse, the cat</seg></tuv>'
+            b'<tuv xml:lang="fr"><seg>la maison, le chat</seg></tuv></tu></body></tmx>',
+        ),
+    ),
     "an array of views larger than any memory": ("table", ("npz", LYING)),
+    "vectors of more values than there are addresses": ("lexicon", ("vec", b"2 9223372036854775808\na 0\n")),
+    "an archive of vectors of a later version of zip": ("lexicon", ("npz", LATER)),
     "a table of forty thousand columns": (
         "table",
         ("csv", ",".join(f"c{n}" for n in range(40_000)).encode() + b"\n" + b"1," * 39_999 + b"1\n"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import zipfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -24,7 +23,7 @@ from isogloss.corpora._processes import ProcessMap
 from isogloss.corpora._strings import StringTable
 from isogloss.corpora.readers import BadRecordError, Document, DocumentReader, DocumentReport, Part
 from isogloss.exceptions import CorpusError
-from isogloss.io import atomic_write
+from isogloss.io import ARCHIVE_ERRORS, atomic_write
 
 Align: TypeAlias = Callable[[str, str], str | None]
 """Returns the row of a document by its language and id; None if it belongs to no row."""
@@ -211,7 +210,7 @@ def read_shards(folder: Path) -> Iterator[Shard]:
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 shard = _shard(arrays)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as reason:
+        except ARCHIVE_ERRORS as reason:
             raise CorpusError(
                 f"{path}: is damaged ({reason}); start over with restart=True (--restart)"
             ) from reason

@@ -1,3 +1,4 @@
+from ._archives import ARCHIVE_ERRORS as ARCHIVE_ERRORS
 from ._files import PathLike as PathLike
 from ._files import atomic_write as atomic_write
 from ._files import check_writable as check_writable

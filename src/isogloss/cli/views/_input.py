@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 from isogloss.cli._console import Console
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.exceptions import TableError
+from isogloss.io import ARCHIVE_ERRORS
 
 if TYPE_CHECKING:
     from isogloss.views import Views
@@ -112,7 +111,7 @@ def _read_archive(path: Path) -> _Tables:
             if not isinstance(archive, Mapping):
                 raise TableError(f"{path}: is one array; expected an .npz file with an array for each view")
             arrays = {name: archive[name] for name in archive}
-    except (OSError, ValueError, EOFError, MemoryError, NotImplementedError, BadZipFile, zlib.error) as error:
+    except ARCHIVE_ERRORS as error:
         raise TableError(f"{path}: cannot be read as an .npz file of arrays ({error})") from error
     for name, array in arrays.items():
         if array.ndim != 2 or array.dtype.kind not in "fiub":

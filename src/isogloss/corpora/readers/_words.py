@@ -107,7 +107,7 @@ def _split(lines: Spans) -> Spans:
     if not parts:
         return lines
     try:
-        text = b"\n".join(part or b"" for part in parts).decode()
+        text = b"\n".join((part or b"").replace(b"\n", b" ") for part in parts).decode()
     except UnicodeDecodeError:
         return _spans([part if part is None else _split_line(part) for part in parts])
     words = split_words(text).split("\n")

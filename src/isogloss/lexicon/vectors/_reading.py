@@ -15,7 +15,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import zipfile
 from collections.abc import Iterator
 from typing import IO
 
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.exceptions import VectorFileError
-from isogloss.io import PathLike, open_decompressed
+from isogloss.io import ARCHIVE_ERRORS, PathLike, open_decompressed
 from isogloss.lexicon.vectors._text_vectors import Collector, ReadReport, first_line, read_text
 from isogloss.lexicon.vectors._vectors import WordVectors
 
@@ -160,7 +159,7 @@ def _read_npz(file: IO[bytes], collector: Collector) -> None:
     try:
         with np.load(file, allow_pickle=False) as archive:
             words, matrix = archive["words"], archive["vectors"]
-    except (KeyError, ValueError, zipfile.BadZipFile) as reason:
+    except ARCHIVE_ERRORS as reason:
         raise VectorFileError(
             f"{collector.path}: expected arrays 'words' (text) and 'vectors' (numbers) in a NumPy archive "
             f"({reason})"

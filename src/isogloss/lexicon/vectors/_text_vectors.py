@@ -19,6 +19,9 @@ Array = NDArray[np.float32]
 BLOCK = 1000
 """Lines parsed at once."""
 EXAMPLES = 5
+MAX_COUNT_DIGITS = 18
+MAX_DIM_DIGITS = 6
+"""Digits of the numbers of words and of values in the first line of a file."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +151,11 @@ def first_line(file: IO[bytes], path: str) -> FirstLine:
             f"{path}: is empty or begins with an empty line; expected 'word value value ...'"
         )
     if len(fields) == 2 and all(field.isdigit() for field in fields):
+        if len(fields[0]) > MAX_COUNT_DIGITS or len(fields[1]) > MAX_DIM_DIGITS or int(fields[1]) < 1:
+            raise VectorFileError(
+                f"{path}:1: the first line promises vectors of {fields[1].decode()[:40]} values"
+            )
         count, dim = map(int, fields)
-        if dim < 1:
-            raise VectorFileError(f"{path}:1: the first line promises vectors of {dim} values")
         return FirstLine((count, dim), dim)
     file.seek(0)
     if len(fields) < 2:
